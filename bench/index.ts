@@ -13,4 +13,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   policy: './policy.ts',
   trust: './trust.ts',
   footprint: './footprint.ts',
+  streaming: './streaming.ts',
 };

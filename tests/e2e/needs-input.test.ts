@@ -178,8 +178,8 @@ it('people see the context, how to answer, and no control characters of the agen
   const asked = await project.caisson('run', ...asking(JSON.stringify(hostile)));
   const shown = await project.caisson('questions');
   expect(shown.stdout).toContain('mysql');
-  expect(shown.stdout + asked.stdout).not.toMatch(/[\u001b\u0007]/);
-  expect(asked.stdout).toMatch(/caisson answer run_\w+ /);
+  expect(shown.stdout + asked.stderr).not.toMatch(/[\u001b\u0007]/);
+  expect(asked.stderr).toMatch(/caisson answer run_\w+ /);
 });
 
 it.each([

@@ -20,7 +20,7 @@ it('edits outside the scope are in the result, in show and in diff', { timeout: 
   const data = await project.caisson('diff', result.runId, '-o', 'json');
   expect(JSON.parse(data.stdout)).toMatchObject({ outsideScope: outside });
   const said = await project.caisson('run', '--scope', 'src', '--', 'sh', '-c', PROGRAM);
-  expect(said.stdout.match(/outside the scope: .*/g)).toEqual(lines);
+  expect(said.stderr.match(/outside the scope: .*/g)).toEqual(lines);
 
   const inside = await project.run('--scope', 'src', '--scope', '*.md', '--', 'sh', '-c', PROGRAM);
   expect(inside).not.toHaveProperty('outsideScope');

@@ -23,6 +23,7 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
     event: () => undefined,
     status: (text) => written.push(text === null ? '<none>' : toPlain(text)),
     copy: () => undefined,
+    pass: () => Promise.resolve(),
   };
   return { output, written, notes };
 }

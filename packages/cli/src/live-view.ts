@@ -1,6 +1,7 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import { formatEvent } from './format-event.ts';
+import { isCommand } from './format-reply.ts';
 import { cutToWidth, formatCost, formatDuration, formatExit, widthOf } from './format-values.ts';
 import { describeCall, formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
 import type { Output } from './output.ts';
@@ -34,6 +35,8 @@ interface State {
   health: string;
   waitsFor: string | null;
   lastSaid: string | null;
+  /** It is a plain command, whose output is shown instead. */
+  isOfCommand: boolean;
 }
 
 export function createLiveView(output: Output, runId: string, detail: Detail = 'normal'): LiveView {
@@ -83,6 +86,7 @@ function createState(): State {
     health: 'healthy',
     waitsFor: null,
     lastSaid: null,
+    isOfCommand: false,
   };
 }
 
@@ -96,10 +100,12 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
       return lines;
     }
     case 'tool.started':
-      return isInteractive ? [] : formatCall({ started: event }, format);
+      return isInteractive || state.isOfCommand ? [] : formatCall({ started: event }, format);
     case 'tool.ended': {
       const call = state.calls.get(event.callId);
-      return call === undefined ? [] : formatCall({ started: call.started, ended: event }, format);
+      return call === undefined || state.isOfCommand
+        ? []
+        : formatCall({ started: call.started, ended: event }, format);
     }
     case 'model.called':
       return formatModelTrouble(event, format.style);
@@ -112,6 +118,7 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
 function absorb(state: State, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
+      state.isOfCommand = isCommand(event);
       return `${runId} accepted: ${event.runtime}`;
     case 'run.queued':
       state.phase = 'queued';
@@ -208,9 +215,10 @@ function firstLine(text: string): string {
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */
 function statusLine(state: State, elapsedMs: number, style: Style, columns: number): Painted {
   const plain = (text: Line): Line => text;
-  const call = [...state.calls.values()].at(-1);
+  const call = state.isOfCommand ? undefined : [...state.calls.values()].at(-1);
+  const phase = state.isOfCommand && state.phase === 'agent' ? 'running' : state.phase;
   const parts: readonly (readonly [string, (text: Line) => Line] | null)[] = [
-    [state.phase, style.bold],
+    [phase, style.bold],
     [formatDuration(elapsedMs), plain],
     state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
     state.health === 'healthy' ? null : [state.health, style.yellow],

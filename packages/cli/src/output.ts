@@ -1,4 +1,5 @@
 import { Painted, render, STYLE, type Line, type Lines, type Style } from './painted.ts';
+import { createPasser, type OutputStreams } from './pass-output.ts';
 import { printableJson, printableLines } from './printable.ts';
 
 /** How results are printed. */
@@ -28,6 +29,8 @@ export interface Output {
   status(text: Line | null): void;
   /** Foreign bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
   copy(bytes: Uint8Array, options?: CopyOptions): void;
+  /** Foreign bytes as they come, to the same stream of ours; resolves when they are taken, or nobody reads. */
+  pass(name: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
 }
 
 export interface CopyOptions {
@@ -35,10 +38,7 @@ export interface CopyOptions {
   readonly format?: () => Lines;
 }
 
-export interface OutputStreams {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
-}
+export type { OutputStreams };
 
 /** Makes an output for the streams. Colour only for a terminal, and not with NO_COLOR, CI or TERM=dumb. */
 export function createOutput(
@@ -49,16 +49,19 @@ export function createOutput(
   const closed = new AbortController();
   const { stdout, stderr } = streams;
   let hasStatus = false;
+  const passer = createPasser(streams);
   const put = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     if (stream !== stdout || !closed.signal.aborted) stream.write(text);
   };
   const status = (text: Line | null): void => {
     if (hasStatus) put(stdout, '\r\u001b[2K');
-    hasStatus = text !== null;
-    if (text !== null) put(stdout, render(text, usesColor(stdout, env)));
+    hasStatus = text !== null && !passer.isInLine();
+    if (!hasStatus) return;
+    put(stdout, render(text ?? '', usesColor(stdout, env)));
   };
   const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     status(null);
+    if (passer.leaveLine()) put(stdout, '\n');
     put(stream, text);
   };
   const print = (stream: NodeJS.WriteStream, text: Line | Lines): void =>
@@ -79,6 +82,10 @@ export function createOutput(
       if (format === 'ndjson') write(stdout, toJson(format, [value]));
     },
     status,
+    async pass(name, bytes) {
+      status(null);
+      await passer.pass(name, bytes);
+    },
     copy(bytes, { isRaw = false, format: show } = {}) {
       if (!stdout.isTTY || isRaw) write(stdout, bytes);
       else if (show !== undefined) print(stdout, show());

@@ -8,7 +8,16 @@ import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
 import { createLiveView, type Detail } from './live-view.ts';
 import type { Output } from './output.ts';
+import type { Lines } from './painted.ts';
 import { onStopSignals, type StopOrder } from './stop-signals.ts';
+
+export interface WatchOptions {
+  readonly isApplied?: boolean;
+  readonly isVerifyReportOnly?: boolean;
+  readonly detail?: Detail;
+  /** What its command prints is passed on as it comes. */
+  readonly isStreamed?: boolean;
+}
 
 export interface WatchedRun {
   readonly result: DispatchResult;
@@ -20,11 +29,7 @@ export async function watchRun(
   caisson: Pick<Caisson, 'decide' | 'shutdown'>,
   begin: () => Promise<RunHandle>,
   output: Output,
-  {
-    isApplied = false,
-    isVerifyReportOnly = false,
-    detail = 'normal',
-  }: { isApplied?: boolean; isVerifyReportOnly?: boolean; detail?: Detail } = {},
+  how: WatchOptions = {},
 ): Promise<WatchedRun> {
   const startedMs = performance.now();
   const early: StopOrder[] = [];
@@ -39,23 +44,21 @@ export async function watchRun(
   try {
     const handle = await begin();
     const { result, isOfCommand } = await follow(handle, output, caisson.decide, {
-      isApplied,
-      detail,
+      ...how,
       startedMs,
       onReady(beside) {
         obey = (order) => obeyOrder(order, handle, beside, stopListening);
         early.forEach(obey);
       },
     });
+    const { isVerifyReportOnly = false } = how;
     return { result, code: exitCodeOfResult(result, { isOfCommand, isVerifyReportOnly }) };
   } finally {
     stopListening();
   }
 }
 
-interface Watching {
-  readonly isApplied: boolean;
-  readonly detail: Detail;
+interface Watching extends WatchOptions {
   readonly startedMs: number;
   onReady(beside: Output): void;
 }
@@ -64,7 +67,7 @@ async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied, detail, startedMs, onReady }: Watching,
+  { isApplied = false, detail, isStreamed = false, startedMs, onReady }: Watching,
 ): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
@@ -89,10 +92,12 @@ async function follow(
     }
     const result = await handle.ended;
     view.end();
+    const isPassed = isStreamed && isOfCommand && handle.isEarlier !== true;
     // On a terminal it stands right above.
-    const isReplyShown = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
+    const isRead = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
     const elapsedMs = performance.now() - startedMs;
-    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown, elapsedMs });
+    const work = { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown: isPassed || isRead };
+    printResult(result, output, { ...work, elapsedMs, isPassed });
     return { result, isOfCommand };
   } finally {
     view.end();
@@ -100,9 +105,16 @@ async function follow(
   }
 }
 
-function printResult(result: DispatchResult, output: Output, work: Whereabouts): void {
+/** Where stdout has what a command printed, and a program may read it, the ending is a remark. */
+function printResult(
+  result: DispatchResult,
+  output: Output,
+  work: Whereabouts & { readonly isPassed: boolean },
+): void {
   if (output.format === 'ndjson') return;
-  output.result(result, () => formatEnding(result, output.style, work));
+  const lines = (): Lines => formatEnding(result, output.style, work);
+  if (work.isPassed && !output.isInteractive) output.note(lines());
+  else output.result(result, lines);
 }
 
 /** In every format: without it, a run that waits for a disk or a lock looks like one that hangs. */

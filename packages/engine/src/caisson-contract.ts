@@ -3,7 +3,7 @@ import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
 import type { DiscoveredRuntime } from './discovery/index.ts';
-import type { DispatchRequest, ReadOptions, RunHandle } from './admission/index.ts';
+import type { Attachment, DispatchRequest, ReadOptions, RunHandle } from './admission/index.ts';
 import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
@@ -54,7 +54,7 @@ export interface Caisson {
   /** Agents, capabilities, env bundles and pipelines by name. */
   readonly registry: RegistryApi;
   /** Accepts a task and brings it to its one ending. Throws TaskRefusedError when admission refuses it. */
-  dispatch(request: DispatchRequest): Promise<RunHandle>;
+  dispatch(request: DispatchRequest, attachment?: Attachment): Promise<RunHandle>;
   /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */
   dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
   /** The work of a background host. */

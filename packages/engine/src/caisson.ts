@@ -100,9 +100,9 @@ function startsAndStops(engine: Engine, find: Find): Starting {
     await engine.openPost();
     stopSealing ??= keepSealing(engine);
   };
-  const dispatch: Caisson['dispatch'] = async (request) => {
+  const dispatch: Caisson['dispatch'] = async (request, attachment) => {
     await openForWork();
-    const handle = await dispatchOnce(engine, request);
+    const handle = await dispatchOnce(engine, request, attachment);
     sweeper.dispatched();
     return handle;
   };

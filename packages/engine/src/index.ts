@@ -11,7 +11,7 @@ export { TrustRequiredError, type AskLine, type TrustReport } from './trust/inde
 export * from './discovery/index.ts';
 export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './admission/index.ts';
-export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './admission/index.ts';
+export type { Attachment, DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './admission/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
 export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';

@@ -18,6 +18,7 @@ export * from './dispatch-result.ts';
 export * from './question.ts';
 export * from './handoff.ts';
 export * from './ndjson.ts';
+export * from './output-frame.ts';
 export * from './bus-topics.ts';
 export * from './session-files.ts';
 export * from './nearest-name.ts';

@@ -165,6 +165,15 @@ export const Job = z.object({
   heartbeatMs: z.int().check(z.positive()),
   spoolBytes: z.number().check(z.positive()),
   onHostLoss: z.enum(['stop', 'wait']),
+  /** A person's streams around a plain command: frames on the worker's fd 4, input from its stdin. */
+  attached: z.optional(
+    z.object({
+      output: z.boolean(),
+      input: z.boolean(),
+      /** Both streams go to the same place: they are one, so that their order is exact. */
+      isMerged: z.boolean(),
+    }),
+  ),
   answer: z.optional(
     z.object({
       question: z.string(),

@@ -65,6 +65,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   }
   stopBeating();
   stopWatching();
+  await context.attached?.close();
   control.close();
   await writer.close();
   return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;

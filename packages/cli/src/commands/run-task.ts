@@ -5,6 +5,7 @@ import { CaissonError, type DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { orWithLogin } from '../agree-to-login.ts';
 import { askOnTerminal } from '../ask-on-terminal.ts';
+import { createAttachment } from '../attach.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Detail } from '../live-view.ts';
 import type { Output } from '../output.ts';
@@ -42,8 +43,10 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
       output.result({ runId }, () => [runId]);
       return EXIT_CODES.finished;
     }
-    const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked));
-    const first = await carryOut(caisson, { task, request }, begin, output);
+    const attachment = request.argv === undefined ? undefined : createAttachment(output);
+    const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked, attachment));
+    const isStreamed = attachment?.write !== undefined;
+    const first = await carryOut(caisson, { task, request, isStreamed }, begin, output);
     return task.interactive ? await goOn(caisson, { task, request }, first, output) : first.code;
   });
 }
@@ -75,6 +78,7 @@ function withoutEmpty(request: DispatchRequest): DispatchRequest {
 interface Ordered {
   readonly task: RunTask;
   readonly request: DispatchRequest;
+  readonly isStreamed?: boolean;
 }
 
 /** A refusal ends nothing: another text may work. */
@@ -98,12 +102,17 @@ async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output:
 
 async function carryOut(
   caisson: Caisson,
-  { task, request }: Ordered,
+  { task, request, isStreamed = false }: Ordered,
   begin: () => Promise<RunHandle>,
   output: Output,
 ): Promise<WatchedRun> {
   const { apply: isApplied, detail, isVerifyReportOnly } = task;
-  const watched = await watchRun(caisson, begin, output, { isApplied, detail, isVerifyReportOnly });
+  const watched = await watchRun(caisson, begin, output, {
+    isApplied,
+    detail,
+    isStreamed,
+    isVerifyReportOnly,
+  });
   const { result } = watched;
   if (!task.apply || result.status !== 'done') return watched;
   const refusal = whyNotApplied(result, request);

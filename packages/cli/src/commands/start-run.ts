@@ -2,6 +2,7 @@
 import { readHostEnvironment } from '@caisson/engine';
 import type { OptionValues, COMMON_OPTIONS } from '../command.ts';
 import { canAsk } from '../ask-on-terminal.ts';
+import { hasInput } from '../attach.ts';
 import { ownSpareWorkers } from '../early-worker.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -23,6 +24,7 @@ export async function startRun(
 ): Promise<ExitCode> {
   const { detach, apply, interactive, quiet, verbose } = options;
   refuseTogether(options, output);
+  if (detach && argv !== null) refuseLostInput();
   const request = toRequest(options, task, argv, readHostEnvironment());
   // Starting a program takes longest, so that comes first; a background host starts its own.
   if (!detach) ownSpareWorkers().warm();
@@ -32,6 +34,13 @@ export async function startRun(
   const isVerifyReportOnly = options['verify-report-only'];
   const how = { detach, apply, interactive, detail, isVerifyReportOnly } as const;
   return runTask({ request, continued: continued ?? null, stateDir, ...how }, output);
+}
+
+function refuseLostInput(): void {
+  if (!hasInput()) return;
+  throw new UsageError('a detached command cannot read this stdin: nobody is left to pass it on', {
+    remedy: 'Run it without --detach, give it a file with --input, or close its stdin with </dev/null.',
+  });
 }
 
 function refuseTogether({ detach, apply, interactive, quiet, verbose }: RunValues, output: Output): void {

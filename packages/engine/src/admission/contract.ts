@@ -6,12 +6,14 @@
  * D3  A run keeps its slot from `place` to the end of `settle`, also while an attempt waits for its retry.
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */
+import type { Readable } from 'node:stream';
 import type {
   DispatchRequest,
   Bind,
   DispatchResult,
   EventEnvelope,
   Grant,
+  OutputName,
   PipelineSpec,
   Resolved,
 } from '@caisson/protocol';
@@ -73,6 +75,17 @@ export interface AdmittedRun {
   readonly session: string | null;
   readonly trace: string;
   readonly binds: readonly Bind[];
+  readonly attachment?: Attachment | undefined;
+}
+
+/** A person's streams around a plain command that this process drives; they change nothing of its record. */
+export interface Attachment {
+  /** Resolves when the bytes are taken: a slow reader slows the command. Must not reject. */
+  write?(name: OutputName, bytes: Uint8Array): Promise<void>;
+  /** What the command reads; without it its stdin is empty. The first attempt gets it. */
+  readonly input?: Readable;
+  /** Both streams go to the same place: they are one, in the exact order, and recorded as stdout. */
+  readonly isMerged?: boolean;
 }
 
 export interface ReadOptions {
@@ -97,7 +110,7 @@ export interface RunHandle {
 }
 
 export interface Dispatcher {
-  dispatch(request: DispatchRequest): Promise<RunHandle>;
+  dispatch(request: DispatchRequest, attachment?: Attachment): Promise<RunHandle>;
   /** The run if this host drives it. */
   active(runId: string): RunHandle | null;
   /**

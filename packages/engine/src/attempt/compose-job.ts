@@ -54,8 +54,16 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     ...composeTimes(rooms, run),
     spoolBytes: settings.spoolBytes,
     onHostLoss: 'stop',
+    ...composeAttached(run, parts.attempt),
     trace: run.trace,
   };
+}
+
+function composeAttached({ attachment, runtime }: AdmittedRun, attempt: number): Pick<Job, 'attached'> {
+  if (attachment === undefined || runtime.name !== 'command') return {};
+  const { write, input, isMerged = false } = attachment;
+  const output = write !== undefined;
+  return { attached: { output, input: input !== undefined && attempt === 1, isMerged: output && isMerged } };
 }
 
 /** The task, its agent, its prompts, and what it continues. */

@@ -15,6 +15,7 @@ import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import type { Emit, RunRecord } from '../ledger/index.ts';
+import { attachStreams } from './attach-streams.ts';
 import { watchUsage } from './watch-usage.ts';
 import { createWorkRecord } from './work-record.ts';
 import { keepLine, publishLine } from './worker-lines.ts';
@@ -32,6 +33,8 @@ export interface FollowedAttempt {
   findConversation(reported?: SessionResume): SessionResume | undefined;
   /** Nothing more will come of the agent and its model. */
   closeWork(): void;
+  /** Resolves when the person who reads along has everything. */
+  readonly delivered: Promise<void>;
 }
 
 export function follow(
@@ -42,7 +45,6 @@ export function follow(
   worker: WorkerProcess,
 ): FollowedAttempt {
   const { attempt } = prepared;
-  const { settings } = rooms;
   let hasStarted = false;
 
   const keep = <T extends DurableType>(type: T, data: DataOf<T>): void =>
@@ -66,8 +68,8 @@ export function follow(
     compute: rooms.compute,
     clock: rooms.clock,
     wallMs: run.timeoutMs,
-    graceMs: settings.graceMs,
-    heartbeatMs: settings.heartbeatMs,
+    graceMs: rooms.settings.graceMs,
+    heartbeatMs: rooms.settings.heartbeatMs,
     stallTimeoutMs: run.stallTimeoutMs,
     canRecord: () => rooms.ledger.isThere(),
     countBeat: (counters) => usage.countBeat(counters),
@@ -92,6 +94,7 @@ export function follow(
     countUsage: usage.count,
     findConversation: usage.findConversation,
     closeWork: () => work.close(),
+    delivered: attachStreams(prepared.job, run.attachment, worker).delivered,
   };
 }
 

@@ -90,6 +90,7 @@ async function settleFollowed(
     };
     return settle(rooms, entry.record, input, retry);
   });
+  await followed.delivered;
   return settled.kind;
 }
 

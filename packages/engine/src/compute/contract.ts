@@ -38,6 +38,9 @@ export interface WorkerProcess {
   /** The last few KiB that the worker's own runtime printed as errors. */
   stderrTail(): string;
   readonly control: Writable;
+  /** What the job's command reads, and what it prints as it prints it (`attached` in the job). */
+  readonly input: Writable;
+  readonly output: Readable;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(): void;
 }

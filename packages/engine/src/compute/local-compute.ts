@@ -129,6 +129,8 @@ function describeWorker(child: Child, start: WorkerStart, group: Cgroup | undefi
     stdout: child.stdout,
     stderrTail: () => stderr,
     control: child.control,
+    input: child.stdin,
+    output: child.output,
     exited: child.exited,
     kill: () => child.kill('SIGKILL'),
   };

@@ -17,6 +17,7 @@ import {
 import {
   admit,
   type AdmittedRun,
+  type Attachment,
   type Dispatcher,
   type DispatchRequest,
   type RunHandle,
@@ -58,9 +59,9 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   };
 
   return {
-    async dispatch(request: DispatchRequest) {
+    async dispatch(request: DispatchRequest, attachment?: Attachment) {
       rooms.compute.spares.warm(); // starts while admission checks the task
-      return begin(await admit(rooms, request));
+      return begin({ ...(await admit(rooms, request)), attachment });
     },
     active: (runId) => active.get(runId)?.handle ?? null,
     closing: closing.signal,

@@ -2,7 +2,7 @@
  * With an idempotency key a task becomes at most one run, in any number of processes. The ledger decides: it accepts a
  * key once. The lease only prevents two hosts from admitting the same task at the same time.
  */
-import type { DispatchRequest, RunHandle } from '../admission/index.ts';
+import type { Attachment, DispatchRequest, RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { IdempotencyKeyTakenError } from '../ledger/index.ts';
 import { attachRun } from './attach-run.ts';
@@ -12,9 +12,13 @@ const POLL_MS = 50;
 /** An admission that takes longer than this may belong to a dead host. */
 const LOOK_AFTER_POLLS = 20;
 
-export async function dispatchOnce(engine: Engine, request: DispatchRequest): Promise<RunHandle> {
+export async function dispatchOnce(
+  engine: Engine,
+  request: DispatchRequest,
+  attachment?: Attachment,
+): Promise<RunHandle> {
   const key = request.idempotencyKey;
-  if (key === undefined) return engine.dispatcher.dispatch(request);
+  if (key === undefined) return engine.dispatcher.dispatch(request, attachment);
   const { leases } = engine.ledger;
   const name = `idempotency:${key}`;
   for (let polls = 1; !leases.tryHold(name, engine.hostId, engine.hostId); polls += 1) {
@@ -23,7 +27,7 @@ export async function dispatchOnce(engine: Engine, request: DispatchRequest): Pr
   }
   try {
     const taken = await findRunOfKey(engine, request);
-    return taken === null ? await engine.dispatcher.dispatch(request) : earlier(engine, taken);
+    return taken === null ? await engine.dispatcher.dispatch(request, attachment) : earlier(engine, taken);
   } catch (error) {
     if (error instanceof IdempotencyKeyTakenError) return earlier(engine, error.runId); // by a background host
     throw error;

@@ -1,4 +1,4 @@
-/** Starts a long-lived child in its own session, with one control pipe beside its three streams. */
+/** Starts a long-lived child in its own session, with a control pipe and an output pipe beside its three streams. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { readProcess } from './process-tree.ts';
@@ -15,10 +15,13 @@ export interface Child {
   readonly pid: number;
   /** In the kernel's ticks; pid and start time identify the process for ever. */
   readonly startTime: string;
+  readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Appears as fd 3 in the child; its end means that we are gone. */
   readonly control: Writable;
+  /** Appears as fd 4 in the child, which writes to it. */
+  readonly output: Readable;
   /** Resolves on exit, even when another process still keeps the streams open. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
@@ -33,7 +36,7 @@ export function startChild(options: ChildOptions): Promise<Child> {
     cwd: options.cwd,
     env: { ...options.env },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     process.once('exit', (code, signal) => resolve({ code, signal }));
@@ -64,14 +67,17 @@ export function startDetached(options: ChildOptions & { logFd: number }): Promis
 function describeChild(process: ChildProcess, exited: Child['exited']): Child {
   const pid = process.pid ?? 0;
   const control = process.stdio[3] as Writable;
-  const handles = [process, ...process.stdio.slice(1)] as { ref(): void; unref(): void }[];
-  control.on('error', () => undefined); // `exited` reports a child that died before reading
+  const stdin = process.stdin as Writable;
+  const handles = [process, ...process.stdio] as { ref(): void; unref(): void }[];
+  for (const pipe of [control, stdin]) pipe.on('error', () => undefined); // `exited` reports a child that died before reading
   return {
     pid,
     startTime: readProcess(pid)?.startTime ?? '0',
+    stdin,
     stdout: process.stdout as Readable,
     stderr: process.stderr as Readable,
     control,
+    output: process.stdio[4] as Readable,
     exited,
     kill: (signal) => void process.kill(signal),
     ref: () => handles.forEach((handle) => handle.ref()),

@@ -14,6 +14,7 @@ import type { Control } from './control.ts';
 import { createMeter, type Meter } from './meter.ts';
 import type { RuntimeDriver } from '../runtimes/index.ts';
 import type { LineWriter } from './line-writer.ts';
+import { openAttachedOutput, type AttachedOutput } from './attached-output.ts';
 
 /** The results of the pipeline so far; the last step turns them into the result. */
 export interface Gathered {
@@ -44,6 +45,8 @@ export interface AttemptContext {
   readonly meter: Meter;
   readonly gathered: Gathered;
   readonly path: string;
+  /** Null if no person reads along. */
+  readonly attached: AttachedOutput | null;
   driver: RuntimeDriver | null;
   /** The conversation that the agent continues; `undefined` once it was found to be missing. */
   resume: Job['resume'];
@@ -70,6 +73,7 @@ export function createAttemptContext(options: {
     captures: openCaptures(options.job.paths.captures),
     meter: createMeter(),
     gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
+    attached: options.job.attached?.output === true ? openAttachedOutput(options.control.stop) : null,
     driver: null,
     resume: options.job.resume,
     env: {},

@@ -21,7 +21,10 @@ export interface Spool {
 }
 
 /** The file's earlier content stays, and counts towards cap and record; everything else is about this spool alone. */
-export function openSpool(path: string, options: { capBytes: number; redactor: Redactor }): Spool {
+export function openSpool(
+  path: string,
+  options: { capBytes: number; redactor: Redactor; onBytes?(chunk: Buffer): void },
+): Spool {
   const file = openSync(path, 'a+', 0o600);
   const before = fstatSync(file).size;
   const redacting = options.redactor.createStream();
@@ -33,6 +36,7 @@ export function openSpool(path: string, options: { capBytes: number; redactor: R
 
   const keep = (chunk: Buffer): void => {
     if (chunk.length === 0) return;
+    options.onBytes?.(chunk);
     if (headText.length < HEAD_BYTES)
       headText = Buffer.concat([headText, chunk.subarray(0, HEAD_BYTES - headText.length)]);
     tailText = joinTail(tailText, chunk);

@@ -13,10 +13,12 @@ export interface AgentSpools {
 export function openAgentSpools(context: AttemptContext): AgentSpools {
   const { spool } = context.job.paths;
   const options = { capBytes: context.job.spoolBytes, redactor: context.redactor };
-  return {
-    stdout: openSpool(join(spool, 'stdout'), options),
-    stderr: openSpool(join(spool, 'stderr'), options),
-  };
+  const open = (name: 'stdout' | 'stderr'): Spool =>
+    openSpool(join(spool, name), {
+      ...options,
+      onBytes: (chunk) => context.attached?.write(name, chunk),
+    });
+  return { stdout: open('stdout'), stderr: open('stderr') };
 }
 
 /** The record holds what every agent so far printed; it is closed after this. */

@@ -57,12 +57,12 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     command,
     stream: driver.createStream(input),
     view: {
-      argv: command.argv,
+      argv: job.attached?.isMerged === true ? withOneStream(command.argv) : command.argv,
       env: { ...context.env, ...command.env },
       files: command.files,
       kept: openKeptFolders(job, command.kept ?? []),
       masks,
-      stdin: command.stdin === null ? 'closed' : 'pipe',
+      stdin: command.stdin === null && job.attached?.input !== true ? 'closed' : 'pipe',
       stdout: command.stdout ?? 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },
@@ -76,6 +76,11 @@ function promptsOf({ job, resume }: AttemptContext): Pick<DriverInput, 'prompt' 
   if (fresh === undefined) return { prompt: describeTask(job, user) };
   const freshPrompt = describeTask(job, fresh);
   return resume === undefined ? { prompt: freshPrompt } : { prompt: describeTask(job, user), freshPrompt };
+}
+
+/** One pipe for both streams is the only way to keep their order. */
+function withOneStream(argv: readonly string[]): readonly string[] {
+  return ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh', ...argv];
 }
 
 async function findServers(

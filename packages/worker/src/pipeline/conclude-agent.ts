@@ -1,6 +1,13 @@
 /** Turns an ended agent into the report of its block. Its own events decide; the exit code only breaks a tie. */
 import { STEPS } from '@caisson/protocol';
-import { type AttemptContext, type StopOrder, fail, StepFailure, StoppedError } from '../attempt/index.ts';
+import {
+  type AttemptContext,
+  type Spool,
+  type StopOrder,
+  fail,
+  StepFailure,
+  StoppedError,
+} from '../attempt/index.ts';
 import type { AgentEnding, AgentStream } from '../runtimes/index.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
 import type { BlockReport } from './runner.ts';
@@ -19,7 +26,7 @@ export function concludeAgent(
   const { gathered, control } = context;
   gathered.exitCode = exit.code;
   recordLogs(context, run.spools);
-  reportSandboxDenials(context, exit, run.spools.stderr.tail());
+  reportSandboxDenials(context, exit, errorsOf(context, run.spools).tail());
   const ending = findAgentEnding(context, run);
   if (ending !== null) reportRan(context, run);
   gathered.reply = context.redactor.redact(ending?.reply ?? '');
@@ -48,6 +55,11 @@ function describe({ cause, detail }: Extract<AgentEnding, { kind: 'failed' }>): 
     : detail;
 }
 
+/** Where error messages are. */
+function errorsOf({ job }: AttemptContext, spools: AgentSpools): Spool {
+  return job.attached?.isMerged === true ? spools.stdout : spools.stderr;
+}
+
 /** How the agent ended, or `null` when its adapter does not know; the failure is in `gathered.limit` then. */
 function findAgentEnding(
   context: AttemptContext,
@@ -56,7 +68,7 @@ function findAgentEnding(
   const { gathered } = context;
   if (gathered.limit?.reason === 'worker-failed') return null; // the adapter must not be called again
   try {
-    return stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
+    return stream.end({ ...exit, stderrTail: errorsOf(context, spools).tail(8192) });
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     gathered.limit ??= error.failure;

@@ -160,8 +160,9 @@ async function followAgent(
 }
 
 function feedStdin({ stdin }: SandboxProcess, command: AgentCommand): void {
-  if (stdin === null || command.stdin === null) return;
-  stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
+  stdin?.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
+  if (stdin === null) return;
+  if (command.stdin === null) return void process.stdin.pipe(stdin);
   stdin.write(command.stdin);
   if (command.keepsStdinOpen !== true) stdin.end();
 }
@@ -176,8 +177,17 @@ function keepOutput(context: AttemptContext, process: SandboxProcess, spools: Ag
     process[name].on('data', (chunk: Buffer) => {
       context.printedBytes += chunk.length;
       spools[name].write(chunk);
+      void slowDown(context, process);
     });
   }
+}
+
+async function slowDown({ attached }: AttemptContext, { stdout, stderr }: SandboxProcess): Promise<void> {
+  const room = attached?.room() ?? null;
+  if (room === null) return;
+  for (const stream of [stdout, stderr]) stream.pause();
+  await room;
+  for (const stream of [stdout, stderr]) stream.resume();
 }
 
 /** A4. An adapter that has thrown once is not called any more. */

@@ -1,0 +1,48 @@
+/** What a command prints, as it prints it: unchanged into a file or a pipe, escaped on a terminal. */
+import { printableLines } from './printable.ts';
+import { writeAll } from './write-all.ts';
+
+export interface OutputStreams {
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+type Name = keyof OutputStreams;
+
+export interface Passer {
+  pass(name: Name, bytes: Uint8Array): Promise<void>;
+  /** Whether the terminal's last line is a part of the command's, or is being written. */
+  isInLine(): boolean;
+  /** Whether a line break is missing before something else; asked once. */
+  leaveLine(): boolean;
+}
+
+export function createPasser(streams: OutputStreams): Passer {
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  const gone = new Set<Name>();
+  let isInLine = false;
+  return {
+    isInLine: () => isInLine,
+    leaveLine() {
+      const wasInLine = isInLine;
+      isInLine = false;
+      return wasInLine;
+    },
+    async pass(name, bytes) {
+      if (gone.has(name)) return;
+      const { isTTY } = streams[name];
+      const shown = isTTY ? Buffer.from(toPrintable(decoders[name].decode(bytes, { stream: true }))) : bytes;
+      isInLine ||= isTTY;
+      if (!(await writeAll(FDS[name], shown))) gone.add(name);
+      if (isTTY && shown.length > 0) isInLine = shown.at(-1) !== NEWLINE;
+    },
+  };
+}
+
+const FDS = { stdout: 1, stderr: 2 };
+const NEWLINE = 0x0a;
+
+/** A bar that is drawn over itself becomes lines. */
+function toPrintable(text: string): string {
+  return printableLines(text.replaceAll(/\r(?!\n)/g, '\n')).join('\n');
+}
