@@ -94,14 +94,15 @@ export async function applyRun(
     controls: findOwnControls(engine.rooms.settings),
     onNotice: (message) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message }),
   });
-  await recordTaken(engine, runId, outcome);
+  const warn = (message: string) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message });
+  await recordTaken(engine, runId, outcome).catch((error: unknown) => warn((error as Error).message));
   return outcome;
 }
 
-/** Once: what a person changes after that, also an undo, is theirs (merge-work.ts). */
+/** Once: what a person changes after that, also an undo, is theirs (merge-work.ts). The files are changed already. */
 async function recordTaken(engine: Engine, runId: string, outcome: AppliedPatch): Promise<void> {
   const hasConflicts = outcome.kind === 'conflicts' && outcome.areMarkersLeft;
   if (outcome.kind !== 'applied' && !hasConflicts) return;
-  const data = { files: outcome.files.length, hasConflicts };
-  await engine.recorder.of(runId).append('run.applied', data, { id: `run.applied:${runId}` });
+  if (engine.ledger.read({ runId, types: ['run.applied'] }).length > 0) return;
+  await engine.recorder.of(runId).append('run.applied', { files: outcome.files.length, hasConflicts });
 }
