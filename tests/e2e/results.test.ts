@@ -130,3 +130,15 @@ describe('words that are true', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('less than a megabyte')]);
   });
 });
+
+it('du shows what the state folder takes, by its parts, as du does', async () => {
+  const project = createProject();
+  await project.run('--', 'sh', '-c', 'head -c 3000000 /dev/urandom >big');
+  const { stdout } = await project.caisson('du');
+  expect(stdout).toMatch(/MiB +store +patches/);
+  const usage = JSON.parse((await project.caisson('du', '-o', 'json')).stdout) as { bytes: number };
+  const du = Number(
+    execFileSync('du', ['-s', '-B1', join(project.root, '.caisson')], { encoding: 'utf8' }).split('\t')[0],
+  );
+  expect(Math.abs(usage.bytes - du)).toBeLessThan(0.1 * du);
+});

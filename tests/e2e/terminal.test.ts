@@ -111,6 +111,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   logs: [['latest'], ['latest', '--stdout'], ['latest', '--stderr'], ['latest', '--after', FORGED]],
   cancel: [[FORGED], ['latest']],
   diff: [['latest'], [FORGED]],
+  du: [[], ['--state-dir', FORGED]],
   outputs: [['latest'], ['--to', FORGED], [FORGED]],
   apply: [['latest'], [FORGED]],
   retry: [[FORGED]],

@@ -122,6 +122,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: "delete a run's contents for good",
     load: () => import('./commands/forget.ts'),
   },
+  {
+    name: 'du',
+    summary: 'show what takes space in the state folder',
+    load: () => import('./commands/du.ts'),
+  },
   { name: 'gc', summary: 'remove what nothing refers to', load: () => import('./commands/gc.ts') },
   {
     name: 'host',

@@ -159,6 +159,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'compaction.started':
       return 'the agent shortens its context';
     case 'script.ran':
+      if (event.lens !== 'gate') return null; // verify.ran says it
       return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
     case 'approval.requested':
       return `waits for your decision: ${event.what} (caisson approvals)`;

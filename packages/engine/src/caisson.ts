@@ -19,6 +19,7 @@ import { resolveRunId } from './operations/resolve-run-id.ts';
 import { listRuns } from './operations/list-runs.ts';
 import { openQuestions } from './operations/open-questions.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
+import { measureState } from './attempt/index.ts';
 import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
 import { saveOutputs } from './operations/save-outputs.ts';
 import { showRun } from './operations/show-run.ts';
@@ -187,7 +188,7 @@ function reads(
 function keeps(
   engine: Engine,
   find: Find,
-): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc'> {
+): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc' | 'usage'> {
   return {
     apply: async (run, how) => applyRun(engine, find(run), how),
     export: (run, to) => exportHere(engine, find(run), to),
@@ -202,6 +203,7 @@ function keeps(
       await forgetRun(engine, runId);
       return runId;
     },
+    usage: () => measureState(engine.config.stateDir),
     async gc(how) {
       await requireTrust(engine.config, ['store']);
       return collectGarbage(engine, how);

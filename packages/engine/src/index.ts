@@ -43,6 +43,7 @@ export type {
 export { diffText } from './workspace/index.ts';
 export { listPatchFiles, type PatchFile } from '@caisson/ground';
 export type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
+export type { StateUsage } from './attempt/index.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { listPricedModels, PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';

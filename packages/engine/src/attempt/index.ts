@@ -16,7 +16,7 @@ export { settleBranch } from './settle-branch.ts';
 export { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
 export { finishSettled, settle } from './settle.ts';
 export { attemptPaths, removeAttemptFolders } from './state-paths.ts';
-export { listLargest, type SpaceHolder } from './state-usage.ts';
+export { listLargest, measureState, type SpaceHolder, type StateUsage } from './state-usage.ts';
 export { WAIT_SOURCE, untilSettled } from './until-settled.ts';
 export { recordInReserve, withReserve } from './with-reserve.ts';
 export { keepLeftLines } from './worker-lines.ts';

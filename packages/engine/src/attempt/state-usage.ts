@@ -18,6 +18,24 @@ const WHOLE = ['store', 'ledger.db', 'ledger.db-wal'];
 const WORTH_TELLING_BYTES = 2 ** 20;
 /** A larger folder is measured in part. */
 const MAX_ENTRIES = 100_000;
+const MAX_LARGEST = 10;
+
+/** A whole state folder, by its parts. */
+export interface StateUsage {
+  readonly stateDir: string;
+  readonly bytes: number;
+  /** What stands directly in it, the largest first. */
+  readonly parts: readonly SpaceHolder[];
+  /** What belongs to one attempt or one run, the largest first. */
+  readonly largest: readonly SpaceHolder[];
+}
+
+export async function measureState(stateDir: string): Promise<StateUsage> {
+  const names = await list(stateDir);
+  const parts = await measureAll(names.map((name) => join(stateDir, name)));
+  const largest = (await measureAll(await listParts(stateDir))).slice(0, MAX_LARGEST);
+  return { stateDir, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), parts, largest };
+}
 
 /** The largest first. */
 export async function listLargest(stateDir: string, max = 3): Promise<SpaceHolder[]> {
