@@ -221,7 +221,6 @@ export const ConfigFile = z.strictObject({
   evidence: optional('inside', EvidenceConfig, 'A witness that gets every seal.'),
   state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
-export type UserConfig = z.input<typeof ConfigFile>;
 export type ConfigFile = z.output<typeof ConfigFile>;
 
 /** A mistyped name would be an unused runtime, and its settings would silently have no effect. */

@@ -51,7 +51,6 @@ export const PipelineSpec = z.strictObject({
 });
 export type PipelineSpec = z.infer<typeof PipelineSpec>;
 /** What an author writes: defaults may be left out. */
-export type PipelineSpecInput = z.input<typeof PipelineSpec>;
 
 /** The pipeline cannot be run as written. A run that carries it fails `integrity-failed`. */
 export class PipelineSpecError extends CaissonError {

@@ -2,7 +2,7 @@
  * The worker's result. Only a file with this run, this attempt and this nonce is accepted; an agent cannot know the
  * nonce, so nothing it plants can be mistaken for a result.
  */
-import { readFileCapped } from '@caisson/ground';
+import { isErrno, readFileCapped } from '@caisson/ground';
 import { Result } from '@caisson/protocol';
 import type { MayPass } from './passing-failure.ts';
 
@@ -22,7 +22,7 @@ export async function readResult(
   try {
     bytes = await readFileCapped(path, MAX_RESULT_BYTES);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'absent' };
+    if (isErrno(error, 'ENOENT')) return { kind: 'absent' };
     if (mayPass(error)) throw error;
     return { kind: 'refused', why: (error as Error).message };
   }

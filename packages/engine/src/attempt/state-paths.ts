@@ -59,6 +59,6 @@ export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
 
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((error: unknown) => {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].some((code) => isErrno(error, code))) throw error;
+    if (!isErrno(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   });
 }

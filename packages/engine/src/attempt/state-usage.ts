@@ -1,7 +1,7 @@
 /** What uses the space of a state folder, for a user who must free some. */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isErrno } from '@caisson/ground';
+import { ifErrno } from '@caisson/ground';
 import { formatSize } from '@caisson/protocol';
 
 export interface SpaceHolder {
@@ -77,10 +77,5 @@ async function measure(path: string): Promise<number> {
 }
 
 async function list(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES'].some((code) => isErrno(error, code))) return [];
-    throw error;
-  }
+  return await readdir(folder).catch(ifErrno([], 'ENOENT', 'ENOTDIR', 'EACCES'));
 }

@@ -1,12 +1,3 @@
 export { createBus } from './create-bus.ts';
 export { emitSafe } from './emit-safe.ts';
-export type {
-  BusEvent,
-  BusGap,
-  BusLike,
-  BusListener,
-  BusOptions,
-  BusSubscription,
-  SafeEventBus,
-  SubscribeOptions,
-} from './contract.ts';
+export type { BusEvent, BusGap, BusLike, BusSubscription, SafeEventBus } from './contract.ts';

@@ -1,5 +1,5 @@
 /** Our programs inside a sandbox: in Perl if it is installed (decision 0008), else in Node. */
-import { accessSync, constants } from 'node:fs';
+import { isExecutable } from '@caisson/ground';
 import type { DispatchSettings } from '../admission/index.ts';
 import { bundlePath } from './bundle-path.ts';
 
@@ -20,13 +20,4 @@ export function findInsidePrograms(node: string, perl = PERL): DispatchSettings[
     relay: [node, ...NODE_FLAGS, bundlePath('relay.mjs')],
     toolShim: [node, ...NODE_FLAGS, bundlePath('tool-shim.mjs')],
   };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false; // not installed, or not executable for us
-  }
 }

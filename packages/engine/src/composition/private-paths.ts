@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '@caisson/ground';
+import { isErrno, makeFolder } from '@caisson/ground';
 import { listMarkedStates, type ResolvedConfig } from '../config/index.ts';
 import { openUserHeads } from './user-keys.ts';
 import { isAddress } from './witness-courier.ts';
@@ -58,8 +58,7 @@ function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return [];
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL')) return [];
     throw error;
   }
 }

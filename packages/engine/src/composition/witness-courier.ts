@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolder } from '@caisson/ground';
+import { makeFolder, unlessErrno } from '@caisson/ground';
 import { post } from '../callbacks/index.ts';
 import { encodeWitnessLine, listNewestSeals, type RecordedSeal } from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -129,10 +129,5 @@ function cursorOf(url: string): string {
 }
 
 function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
+  return unlessErrno(() => readFileSync(file, 'utf8'), '', 'ENOENT');
 }

@@ -3,12 +3,13 @@ import {
   createCgroup,
   findByMarker,
   findCgroup,
+  isErrno,
   isSameProcess,
   killMarked,
   listEmptyCgroups,
+  MARKER_NAME,
   reopenCgroup,
   startChild,
-  MARKER_NAME,
   type Cgroup,
   type Child,
 } from '@caisson/ground';
@@ -176,6 +177,6 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // already gone is fine
+    if (!isErrno(error, 'ESRCH')) throw error; // already gone is fine
   }
 }

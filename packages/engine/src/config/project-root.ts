@@ -182,7 +182,8 @@ function refuseState(state: string): ProjectRefusedError {
   );
 }
 
-function toReal(path: string): string {
+/** The path itself where it cannot be resolved: the code that uses it reports that. */
+export function toReal(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -1,17 +1,8 @@
-export type {
-  DiscoveredRuntime,
-  FoundLogin,
-  LoginState,
-  Probe,
-  ProbeContext,
-  ProbeReport,
-  Verdict,
-} from './contract.ts';
+export type { DiscoveredRuntime, FoundLogin, ProbeContext, ProbeReport } from './contract.ts';
 export {
   discoverRuntimes,
   locateRuntimes,
   toDiscoveredPayload,
-  type DiscoveryContext,
   type LocatedRuntime,
 } from './discover-runtimes.ts';
 export { examineHost, PROBES } from './examine-host.ts';
@@ -19,3 +10,4 @@ export { findLogin } from './find-credential.ts';
 export { findProgram } from './find-program.ts';
 export { findInstalledVersion } from './installed-version.ts';
 export { compareVersions } from './program-version.ts';
+export { nearestExisting } from './storage-probes.ts';

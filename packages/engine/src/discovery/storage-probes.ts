@@ -83,7 +83,7 @@ export const fileWatchesProbe: Probe = {
   },
 };
 
-function nearestExisting(folder: string): string {
+export function nearestExisting(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestExisting(dirname(folder));
 }
 

@@ -2,11 +2,10 @@ export * from './contract.ts';
 export * from './errors.ts';
 export { openKeyring, type Keyring, type ListedKey } from './keys.ts';
 export { parsePublicKey } from './public-key.ts';
-export { encodeManifest, EvidenceManifest } from './manifest.ts';
+export { EvidenceManifest } from './manifest.ts';
 export { composeManifest, type SealingHost } from './compose-manifest.ts';
 export { listArtefacts } from './list-artefacts.ts';
-export { merkleRoot } from './merkle.ts';
-export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
+export { prepareSeal, signSeal, type PreparedSeal, type Seal } from './seal.ts';
 export {
   findChainBreak,
   listNewestSeals,
@@ -23,9 +22,8 @@ export {
   parseWitness,
   type WitnessLine,
 } from './witness.ts';
-export type { AgentSigner } from './agent-key.ts';
 export { parseStoredEnvelope } from './dsse.ts';
 export { findSeal, listSealedArtefacts } from './find-seal.ts';
-export { exportRun, type Exported, type ExportInput } from './export.ts';
+export { exportRun, type Exported } from './export.ts';
 export { verifyExport, verifyRun, type LedgerCheck, type VerifyOptions } from './verify.ts';
 export { createFileSink } from './file-sink.ts';

@@ -9,7 +9,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'no
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeFolder, writeFileAtomic, writeNewFileSync } from '@caisson/ground';
+import { ifErrno, makeFolder, writeFileAtomic, writeNewFileSync } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 import { findAgentKey, type AgentSigner } from './agent-key.ts';
@@ -207,23 +207,9 @@ function parseSigningKey(pem: string, file: string): SigningKey {
 }
 
 async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    if (hasCode(cause, 'ENOENT')) return null;
-    throw cause;
-  }
+  return await readFile(file, 'utf8').catch(ifErrno(null, 'ENOENT'));
 }
 
 async function listIfThere(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (cause) {
-    if (hasCode(cause, 'ENOENT')) return [];
-    throw cause;
-  }
-}
-
-function hasCode(cause: unknown, code: string): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === code;
+  return await readdir(folder).catch(ifErrno([], 'ENOENT'));
 }

@@ -3,6 +3,8 @@
  * an estimate, rather too high than too low, and marked as one wherever it is shown; reasoning that is not sent is
  * invisible.
  */
+import { members } from './members.ts';
+
 const BYTES_PER_TOKEN = 4;
 /** What a model may write if it works in the background, and no maximum was given. */
 const MAX_ANSWER_TOKENS = 128_000;
@@ -18,8 +20,6 @@ const CONTENT: ReadonlySet<string> = new Set([
 const ENVELOPE: ReadonlySet<string> = new Set([
   ...['type', 'id', 'role', 'object', 'status', 'model', 'item_id', 'call_id', 'tool_use_id', 'index'],
 ]);
-
-type Members = Readonly<Record<string, unknown>>;
 
 export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
@@ -49,10 +49,6 @@ function contentBytes(value: unknown, isContent: boolean, depth: number): number
       ENVELOPE.has(name) ? 0 : contentBytes(member, isContent || CONTENT.has(name), depth + 1),
     ),
   );
-}
-
-function members(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
 }
 
 function sum(values: readonly number[]): number {

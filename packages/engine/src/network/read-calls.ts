@@ -1,11 +1,11 @@
 /** Which tools an answer of a model calls, in whichever of the four wire formats it came. */
+import { list, members, type Members } from './members.ts';
+
 export interface ToolCall {
   /** The same for every piece that reports one call; null if each piece is its own call. */
   readonly key: string | null;
   readonly tool: string;
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Calls that the client carries out, in the format of OpenAI's Responses. */
 const RESPONSES_CALLS: ReadonlySet<unknown> = new Set([
@@ -50,14 +50,6 @@ function geminiCalls(candidate: Members): ToolCall[] {
     .map((part) => members(part['functionCall']))
     .filter((call) => 'name' in call)
     .map((call) => ({ key: null, tool: text(call['name']) }));
-}
-
-function list(value: unknown): Members[] {
-  return Array.isArray(value) ? value.map(members) : [];
-}
-
-function members(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
 }
 
 function text(value: unknown): string {

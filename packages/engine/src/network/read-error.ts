@@ -2,6 +2,8 @@
  * Why a request brought no answer that an agent can use. `api-error` is any other error of the API, `stream-cut` an
  * answer that broke off, `no-connection` none at all.
  */
+import { members } from './members.ts';
+
 export type ModelError = 'auth' | 'overloaded' | 'rate-limit' | 'api-error' | 'stream-cut' | 'no-connection';
 
 /** By the status of an answer that is none of 2xx. */
@@ -25,8 +27,4 @@ export function readError(value: unknown): ModelError | null {
   if (error === undefined) return null;
   const words = [error['type'], error['code'], error['status']].join(' ');
   return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? 'api-error';
-}
-
-function members(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,7 +1,7 @@
 /** How an answer of a model ended, if the model did not end it normally. */
-export type EarlyStop = 'refusal' | 'max-tokens';
+import { list, members, type Members } from './members.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+export type EarlyStop = 'refusal' | 'max-tokens';
 
 const GEMINI_REFUSES = /^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$|^(?:BLOCKLIST|SPII)$/;
 
@@ -59,14 +59,6 @@ function refusesAsGemini(body: Members): boolean {
     isText(members(body['promptFeedback'])['blockReason']) ||
     reasons.some((reason) => isText(reason) && GEMINI_REFUSES.test(reason))
   );
-}
-
-function list(value: unknown): Members[] {
-  return Array.isArray(value) ? value.map(members) : [];
-}
-
-function members(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
 }
 
 function isText(value: unknown): value is string {

@@ -1,4 +1,6 @@
 /** The reported usage of a model's answer, in any of the four wire formats. */
+import { members, type Members } from './members.ts';
+
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -12,8 +14,6 @@ export interface AnswerUsage {
   /** What this piece reports; earlier values of the rest stay valid. */
   readonly counts: Partial<TokenCounts> | null;
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Reads a whole answer or one event of a stream; null when it has no usage and names no model. */
 export function readUsage(value: unknown): AnswerUsage | null {
@@ -85,10 +85,6 @@ function cacheInside(
     ...(prompt > 0 ? { inputTokens, cacheReadTokens, cacheWriteTokens } : {}),
     ...(output > 0 ? { outputTokens: output } : {}),
   };
-}
-
-function members(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
 }
 
 function text(value: unknown): string | null {

@@ -1,8 +1,7 @@
 /** Whether the state folder may be opened, as a finding of the doctor; its content is not used. */
-import { accessSync, constants, existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { accessSync, constants } from 'node:fs';
 import { markersFolder } from '../config/index.ts';
-import type { ProbeReport } from '../discovery/index.ts';
+import { nearestExisting, type ProbeReport } from '../discovery/index.ts';
 import { inspectStateFolder, type StatePlace } from '../trust/index.ts';
 
 const ID = 'state-folder';
@@ -28,8 +27,4 @@ function examineMarkers({ folders }: StatePlace): ProbeReport | null {
       remedy: 'Set XDG_STATE_HOME to a folder of this user that can be written and that is kept.',
     };
   }
-}
-
-function nearestExisting(folder: string): string {
-  return existsSync(folder) || dirname(folder) === folder ? folder : nearestExisting(dirname(folder));
 }

@@ -1,7 +1,14 @@
 /** `--detach`: another process becomes the host of the run; this one only waits until the run is accepted. */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSameProcess, readProcess, startDetached, writeFileAtomic, removeFileSync } from '@caisson/ground';
+import {
+  isSameProcess,
+  readProcess,
+  removeFileSync,
+  startDetached,
+  unlessErrno,
+  writeFileAtomic,
+} from '@caisson/ground';
 import { BusTopic, CaissonError, definedOnly, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
@@ -162,10 +169,5 @@ function purposeOf(runId: string): string {
 }
 
 function readRefusal(paths: BackgroundPaths): ErrorInfo | null {
-  try {
-    return ErrorInfo.parse(JSON.parse(readFileSync(paths.refusal, 'utf8')));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  return unlessErrno(() => ErrorInfo.parse(JSON.parse(readFileSync(paths.refusal, 'utf8'))), null, 'ENOENT');
 }

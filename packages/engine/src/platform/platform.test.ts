@@ -1,15 +1,8 @@
-import { createManualClock, createRedactor } from '@caisson/ground';
+import { createManualClock } from '@caisson/ground';
 import { RunId } from '@caisson/protocol';
 import { describe, expect, test } from 'vitest';
 
-import {
-  backoffMs,
-  CaissonError,
-  createLineSink,
-  createLogger,
-  createRunId,
-  type LogRecord,
-} from './index.ts';
+import { backoffMs, createRunId } from './index.ts';
 
 describe('ids', () => {
   test('a run id has the shape of the protocol and sorts by time', () => {
@@ -42,67 +35,5 @@ describe('backoff', () => {
   test('a retry number that makes no sense is refused', () => {
     expect(() => backoffMs(-1)).toThrow(RangeError);
     expect(() => backoffMs(0.5)).toThrow(RangeError);
-  });
-});
-
-describe('logger', () => {
-  const clock = createManualClock(Date.UTC(2026, 0, 2));
-
-  test('a record carries time, level, message and merged fields, errors in their travelling form', () => {
-    class NoRoomError extends CaissonError {
-      readonly code = 'NO_ROOM';
-    }
-    const records: LogRecord[] = [];
-    const logger = createLogger({ sink: (record) => records.push(record), clock }).with({ runId: 'run_1' });
-    logger.warn('it failed', { error: new NoRoomError('no room', { remedy: 'make room' }), tries: 2 });
-    expect(records).toEqual([
-      {
-        at: '2026-01-02T00:00:00.000Z',
-        level: 'warn',
-        message: 'it failed',
-        fields: {
-          runId: 'run_1',
-          tries: 2,
-          error: { code: 'NO_ROOM', message: 'no room', retryable: false, remedy: 'make room' },
-        },
-      },
-    ]);
-  });
-
-  test('records below the level are not made', () => {
-    const levels: string[] = [];
-    const logger = createLogger({ sink: ({ level }) => levels.push(level), clock, level: 'warn' });
-    logger.debug('x');
-    logger.info('x');
-    logger.warn('x');
-    logger.error('x');
-    expect(levels).toEqual(['warn', 'error']);
-  });
-
-  test('a sink that throws, or a field that cannot be written, does not reach the caller', () => {
-    const lines: string[] = [];
-    const cyclic: Record<string, unknown> = {};
-    cyclic['self'] = cyclic;
-    const broken = createLogger({
-      sink: () => {
-        throw new Error('disk full');
-      },
-      clock,
-    });
-    const cycling = createLogger({ sink: createLineSink((line) => lines.push(line)), clock });
-    expect(() => broken.info('x')).not.toThrow();
-    expect(() => cycling.info('x', { cyclic })).not.toThrow();
-    expect(lines).toEqual([]);
-  });
-
-  test('a line sink writes one line and lets the redactor see all of it', () => {
-    const lines: string[] = [];
-    const { redact } = createRedactor([{ name: 'KEY', value: 'sec"ret\n1' }]);
-    const logger = createLogger({ sink: createLineSink((line) => lines.push(line), redact), clock });
-    logger.info('got sec"ret\n1', { deep: [{ header: 'Bearer sec"ret\n1' }] });
-    expect(lines).toEqual([
-      '{"at":"2026-01-02T00:00:00.000Z","level":"info","message":"got [redacted:KEY]",' +
-        '"fields":{"deep":[{"header":"Bearer [redacted:KEY]"}]}}\n',
-    ]);
   });
 });

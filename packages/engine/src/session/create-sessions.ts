@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openBoard, openContextRegistry, type Clock } from '@caisson/ground';
+import { ifErrno, openBoard, openContextRegistry, type Clock } from '@caisson/ground';
 import { SessionName } from '@caisson/protocol';
 import type { Sessions, SessionPaths, SessionSummary } from './contract.ts';
 import { SessionNameError } from './errors.ts';
@@ -58,12 +58,7 @@ export function createSessions({ stateDir, clock, onReset }: SessionsOptions): S
 }
 
 async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  return await readdir(folder).catch(ifErrno([], 'ENOENT'));
 }
 
 async function lastChange(folder: string): Promise<Date> {

@@ -1,3 +1,2 @@
 export type * from './contract.ts';
 export { createSessions } from './create-sessions.ts';
-export { SessionNameError } from './errors.ts';

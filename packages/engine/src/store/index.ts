@@ -2,6 +2,6 @@ export * from './contract.ts';
 export * from './errors.ts';
 export { inspectBlob, throwUnlessProblem, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';
-export { openMirroredStore, type MirroredStore, type MirrorOptions } from './mirrored-store.ts';
+export { openMirroredStore, type MirroredStore } from './mirrored-store.ts';
 export { tidyStore } from './pack-loose.ts';
-export { openS3Store, type S3StoreOptions } from './s3-store.ts';
+export { openS3Store } from './s3-store.ts';

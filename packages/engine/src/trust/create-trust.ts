@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
 import type { Clock } from '@caisson/ground';
-import type { KeySend, TrustDecision, TrustRequest } from '../config/index.ts';
+import { toReal, type KeySend, type TrustDecision, type TrustRequest } from '../config/index.ts';
 import type { AskLine, Trust, TrustRecord, TrustReport } from './contract.ts';
 import { describeAsks, formatAsk } from './describe-asks.ts';
 import { openTrustStore } from './trust-store.ts';
@@ -21,7 +20,7 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
   const weigh = async (request: TrustRequest) => {
     const lines = await describeAsks(request.projectRoot, request.asks);
     const digest = digestAsks(lines, request);
-    const agreed = named?.digest === digest ? named : store.find(realPath(request.projectRoot));
+    const agreed = named?.digest === digest ? named : store.find(toReal(request.projectRoot));
     const isVariableStale = (env[VARIABLE] ?? '') !== '' && named?.digest !== digest;
     return { ...createReport(request, lines, digest, agreed), isVariableStale };
   };
@@ -33,7 +32,7 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
     async grant(request, sendsTo) {
       const { digest, lines } = await weigh(request);
       const agreed = request.sends.filter(({ to }) => sendsTo.includes(to));
-      await store.put(realPath(request.projectRoot), {
+      await store.put(toReal(request.projectRoot), {
         digest,
         grantedAt: clock.now().toISOString(),
         lines: lines.map(formatAsk),
@@ -41,7 +40,7 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
       });
       return weigh(request);
     },
-    revoke: (projectRoot) => store.remove(realPath(projectRoot)),
+    revoke: (projectRoot) => store.remove(toReal(projectRoot)),
   };
 }
 
@@ -123,10 +122,3 @@ function parseVariable(text: string): Agreed | null {
 }
 
 /** The same project by any path to it. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}

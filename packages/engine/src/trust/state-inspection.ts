@@ -1,5 +1,5 @@
 /** Inspects a state folder and changes nothing: ours, absent, adoptable, or refused and why (S1). */
-import { readdirSync, realpathSync, type Stats } from 'node:fs';
+import { readdirSync, type Stats } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { isSticky, isWritableByOthers, ownUid, statIfThere } from '@caisson/ground';
 import {
@@ -7,6 +7,7 @@ import {
   looksLikeState,
   readMarkedState,
   STATE_ID_FILE,
+  toReal,
   type ResolvedConfig,
   type StateMarker,
 } from '../config/index.ts';
@@ -124,14 +125,6 @@ export function isEmptyState(path: string): boolean {
   return readdirSync(path).every(
     (name) => ['.gitignore', 'lost+found', STATE_ID_FILE].includes(name) || name.endsWith('.tmp'),
   );
-}
-
-function toReal(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path; // not there, or not reachable: the code that makes it reports that
-  }
 }
 
 function refuseTracked(path: string, problem: string): Inspected {

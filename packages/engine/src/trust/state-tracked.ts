@@ -1,7 +1,7 @@
 /** Whether git tracks anything in a folder: what a pull or a checkout can write is not ours. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { findIndexedBelow, readSmallFileSync, statIfThere } from '@caisson/ground';
+import { findIndexedBelow, isErrno, readSmallFileSync, statIfThere } from '@caisson/ground';
 
 export interface TrackedState {
   /** A tracked path in the folder, or the reason why that cannot be known; null when nothing is tracked. */
@@ -28,7 +28,7 @@ export function findTracked(folder: string, seen: string | undefined): TrackedSt
       const found = findIndexedBelow(bytes, path);
       if (found !== null) return { problem: `git tracks ${found.toString('utf8')}`, index };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue; // replaced just now
+      if (isErrno(error, 'ENOENT')) continue; // replaced just now
       return { problem: `the git index ${file} cannot be read (${(error as Error).message})`, index };
     }
   }
@@ -61,7 +61,7 @@ function listIndexFiles(gitDir: string): string[] {
       .toSorted() // `index` comes before `sharedindex…`
       .map((name) => join(gitDir, name));
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

@@ -108,7 +108,7 @@ async function readPlain(source: string, name: string, maxBytes: number, unread:
     if (!found.isSymbolicLink()) unread.push(name);
     return '';
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return '';
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return '';
     throw error;
   }
 }

@@ -16,6 +16,7 @@ import { MAX_BROUGHT } from '@caisson/protocol';
 
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
+import { splitNames } from './hidden-work.ts';
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_MANIFESTS = 2000;
@@ -179,8 +180,4 @@ function kindOf(root: string, path: string): Kind | null {
 /** F3 */
 function isKeptOut({ keepOut = [], stateDir }: PrepareOptions, place: string): boolean {
   return [...keepOut, stateDir].some((path) => place === path || place.startsWith(`${path}/`));
-}
-
-function splitNames(output: Buffer): string[] {
-  return output.toString('utf8').split('\0').filter(Boolean);
 }

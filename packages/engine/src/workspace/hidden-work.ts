@@ -79,6 +79,6 @@ function isDerived(root: string, name: string): boolean {
   );
 }
 
-function splitNames(output: Buffer): string[] {
+export function splitNames(output: Buffer): string[] {
   return output.toString('utf8').split('\0').filter(Boolean);
 }

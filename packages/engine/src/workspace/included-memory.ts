@@ -8,7 +8,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isErrno } from '@caisson/ground';
+import { unlessErrno } from '@caisson/ground';
 import * as z from 'zod/mini';
 
 import type { PreparedWorkspace } from './contract.ts';
@@ -87,10 +87,5 @@ function hasChangedSince(top: string, sinceMs: number): boolean {
 }
 
 function listIfReadable(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    if (isErrno(error, 'EACCES')) return [];
-    throw error;
-  }
+  return unlessErrno(() => readdirSync(path), [], 'EACCES');
 }

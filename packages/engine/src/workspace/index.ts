@@ -22,7 +22,6 @@ import { listSavedChanges } from './saved-changes.ts';
 import { removeLocks, repairRefs } from './repair-refs.ts';
 
 export type {
-  AgentGit,
   ApplyOptions,
   ApplyResult,
   Checkpoint,
@@ -31,11 +30,10 @@ export type {
   InspectedWorkspaces,
   MergeProblem,
   PrepareOptions,
-  RecoverableWorkspace,
   RemoveResult,
   Workspaces,
 } from './contract.ts';
-export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
+export { PreparedWorkspace } from './contract.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';

@@ -89,8 +89,7 @@ async function keepPresent(present: Buffer, kept: Buffer): Promise<void> {
     await link(present, kept);
   } catch (error) {
     // Another file system, one without links, or a file of another user.
-    if (!['EXDEV', 'EPERM', 'EMLINK', 'EACCES', 'ENOTSUP', 'ENOSYS'].some((code) => isErrno(error, code)))
-      throw error;
+    if (!isErrno(error, 'EXDEV', 'EPERM', 'EMLINK', 'EACCES', 'ENOTSUP', 'ENOSYS')) throw error;
     await copyEntry(present, kept);
   }
 }

@@ -56,7 +56,7 @@ export async function readPlan(
     const hasMovedAlong = plan.place === relative(root, folder) && !plan.place.startsWith('..');
     return plan.root === root || hasMovedAlong ? { ...plan, root } : 'foreign';
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;
   }
 }

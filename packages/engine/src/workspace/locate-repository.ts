@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import {
   createGit,
   findDiskTrouble,
+  ifErrno,
   isErrno,
   ownUid,
   readUserGitConfig,
@@ -99,7 +100,7 @@ async function readDotGit(folder: string): Promise<string | null> {
     const gitDir = await realpath(resolve(folder, named));
     return (await exists(join(gitDir, 'HEAD'))) ? gitDir : null;
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;
   }
 }
@@ -208,10 +209,5 @@ async function exists(path: string): Promise<boolean> {
 
 /** The file's text, or null when it is not there. */
 export async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR') || isErrno(error, 'EISDIR')) return null;
-    throw error;
-  }
+  return await readFile(path, 'utf8').catch(ifErrno(null, 'ENOENT', 'ENOTDIR', 'EISDIR'));
 }

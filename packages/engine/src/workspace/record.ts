@@ -2,7 +2,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { isErrno, writeFileAtomic, type Stamp } from '@caisson/ground';
+import { ifErrno, isErrno, writeFileAtomic, type Stamp } from '@caisson/ground';
 
 import { PreparedWorkspace, type MovedWorkspace, type RecoverableWorkspace } from './contract.ts';
 import { syncIfThere } from './sync-objects.ts';
@@ -101,10 +101,5 @@ function purposeOf(attemptDir: string): string {
 }
 
 export async function listFolder(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return [];
-    throw error;
-  }
+  return await readdir(path).catch(ifErrno([], 'ENOENT'));
 }

@@ -63,7 +63,7 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
   try {
     await rmdir(prepared.path);
   } catch (error) {
-    if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST') || isErrno(error, 'EBUSY')) return false;
+    if (isErrno(error, 'ENOTEMPTY', 'EEXIST', 'EBUSY')) return false;
     throw error;
   }
   await removeAtOnce(prepared);

@@ -94,7 +94,7 @@ async function replace(
 async function replaceFile(file: string, to: string | null): Promise<boolean> {
   const lock = `${file}.lock`;
   const handle = await open(lock, 'wx').catch((error: unknown) => {
-    if (isErrno(error, 'EEXIST') || isErrno(error, 'ENOENT')) return null;
+    if (isErrno(error, 'EEXIST', 'ENOENT')) return null;
     throw error;
   });
   if (handle === null) return false;

@@ -153,7 +153,7 @@ async function tryRemoveEmptyTree(path: Buffer): Promise<boolean> {
     await removeEmptyTree(path);
     return true;
   } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return false;
+    if (isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY')) return false;
     throw error;
   }
 }

@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { copyFile, lstat, mkdir, open, readdir, readFile, readlink, rmdir, symlink } from 'node:fs/promises';
 
-import { beneath, inFolder, isErrno, LinkInPathError, showPath, type ObjectFormat } from '@caisson/ground';
+import {
+  beneath,
+  ifErrno,
+  inFolder,
+  isErrno,
+  LinkInPathError,
+  showPath,
+  type ObjectFormat,
+} from '@caisson/ground';
 import { foldName } from '@caisson/protocol';
 
 import { WorkspaceError } from './errors.ts';
@@ -22,12 +30,7 @@ export async function readEntry(root: string, path: Buffer): Promise<Stats | nul
 }
 
 export async function lstatIfThere(path: Buffer): Promise<Stats | null> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
-    throw error;
-  }
+  return await lstat(path).catch(ifErrno(null, 'ENOENT', 'ENOTDIR'));
 }
 
 /** The id git gives the raw bytes; null for anything that is no file or link. */
@@ -121,7 +124,7 @@ export async function removeEmptyParents(root: string, path: Buffer): Promise<vo
       await beneath(root, parent, (at) => rmdir(at));
     } catch (error) {
       if (error instanceof LinkInPathError) return;
-      if (['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return;
+      if (isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY')) return;
       throw error;
     }
   }

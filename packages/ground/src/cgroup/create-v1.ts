@@ -1,16 +1,9 @@
 // cgroup v1, also on hybrid machines: one folder in each controller's own hierarchy.
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isErrno } from '../platform/index.ts';
 import type { Cgroup, CgroupRequest, Controller } from './contract.ts';
-import {
-  isCode,
-  killMembers,
-  listMembers,
-  readCount,
-  readLimit,
-  removeGroup,
-  tryWrite,
-} from './group-files.ts';
+import { killMembers, listMembers, readCount, readLimit, removeGroup, tryWrite } from './group-files.ts';
 import type { Hierarchies, V1Hierarchy } from './hierarchies.ts';
 
 const CPU_PERIOD_US = 100_000;
@@ -89,7 +82,7 @@ function makeFolder(
     mkdirSync(folder, { recursive: true });
     return { kind: 'made', folder };
   } catch (error) {
-    if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT')) throw error;
+    if (!isErrno(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT')) throw error;
     return { kind: 'denied', controller, parent, code: (error as NodeJS.ErrnoException).code ?? 'unknown' };
   }
 }

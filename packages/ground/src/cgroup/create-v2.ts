@@ -5,16 +5,9 @@
 // Groups that are not ours are never changed (C1); below their parent, outer limits still apply (C3).
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isErrno } from '../platform/index.ts';
 import type { Cgroup, CgroupRequest } from './contract.ts';
-import {
-  isCode,
-  killMembers,
-  listMembers,
-  readCount,
-  readGroupFile,
-  removeGroup,
-  tryWrite,
-} from './group-files.ts';
+import { killMembers, listMembers, readCount, readGroupFile, removeGroup, tryWrite } from './group-files.ts';
 
 const CPU_PERIOD_US = 100_000;
 
@@ -34,7 +27,7 @@ export function createV2(
       tryWrite(join(ours, 'cgroup.subtree_control'), `+${controller}`);
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC')) throw error;
+    if (!isErrno(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC')) throw error;
     return { why: `no group can be made in ${parent}: ${(error as Error).message}` };
   }
   return openV2Group(folder, request);
@@ -103,7 +96,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch (error) {
-    if (isCode(error, 'EACCES', 'ENOENT', 'EROFS', 'EPERM')) return false;
+    if (isErrno(error, 'EACCES', 'ENOENT', 'EROFS', 'EPERM')) return false;
     throw error;
   }
 }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isErrno } from '../platform/index.ts';
 
 const EMPTY_POLL_MS = 2;
 const EMPTY_LIMIT_MS = 10_000;
@@ -23,7 +24,7 @@ export function readGroupFile(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENODEV', 'EOPNOTSUPP', 'EACCES', 'EPERM')) return null;
+    if (isErrno(error, 'ENOENT', 'ENODEV', 'EOPNOTSUPP', 'EACCES', 'EPERM')) return null;
     throw error;
   }
 }
@@ -57,7 +58,7 @@ export function listSubgroups(folder: string): string[] {
       .filter((entry) => entry.isDirectory())
       .map((entry) => join(folder, entry.name));
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENODEV')) return [];
+    if (isErrno(error, 'ENOENT', 'ENODEV')) return [];
     throw error;
   }
 }
@@ -90,7 +91,7 @@ function sendKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (!isCode(error, 'ESRCH', 'EPERM')) throw error;
+    if (!isErrno(error, 'ESRCH', 'EPERM')) throw error;
   }
 }
 
@@ -124,13 +125,9 @@ export async function removeGroup(folder: string): Promise<boolean> {
       rmdirSync(folder);
       return true;
     } catch (error) {
-      if (isCode(error, 'ENOENT')) return true;
-      if (!isCode(error, 'EBUSY') || performance.now() - startedAt > EMPTY_LIMIT_MS) throw error;
+      if (isErrno(error, 'ENOENT')) return true;
+      if (!isErrno(error, 'EBUSY') || performance.now() - startedAt > EMPTY_LIMIT_MS) throw error;
     }
     await delay(EMPTY_POLL_MS);
   }
-}
-
-export function isCode(error: unknown, ...codes: string[]): boolean {
-  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }

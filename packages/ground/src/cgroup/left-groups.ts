@@ -1,8 +1,9 @@
 // Groups that were never removed: their host was killed, and with it the project that knew them.
 import { readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isErrno } from '../platform/index.ts';
 import { findV2Parent } from './create-v2.ts';
-import { emptyMemory, isCode, listMembers, listSubgroups } from './group-files.ts';
+import { emptyMemory, listMembers, listSubgroups } from './group-files.ts';
 import { readHierarchies } from './hierarchies.ts';
 
 export interface LeftGroup {
@@ -42,7 +43,7 @@ function listNames(folder: string): string[] {
       .filter((entry) => entry.isDirectory())
       .map((entry) => entry.name);
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'EACCES')) return [];
+    if (isErrno(error, 'ENOENT', 'EACCES')) return [];
     throw error;
   }
 }
@@ -55,8 +56,8 @@ async function removeEmpty(folder: string): Promise<boolean> {
     rmdirSync(folder);
     return true;
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return true;
-    if (isCode(error, 'EBUSY', 'EACCES', 'EPERM', 'ENOTEMPTY')) return false;
+    if (isErrno(error, 'ENOENT')) return true;
+    if (isErrno(error, 'EBUSY', 'EACCES', 'EPERM', 'ENOTEMPTY')) return false;
     throw error;
   }
 }

@@ -185,7 +185,7 @@ export function readSmallFileSync(
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].some((code) => isErrno(error, code))) return null;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO')) return null;
     throw error;
   }
   try {

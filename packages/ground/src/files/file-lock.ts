@@ -17,6 +17,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
 import * as z from 'zod/mini';
+import { isErrno, unlessErrno } from '../platform/index.ts';
 import { isSameProcess, readProcess } from '../processes/index.ts';
 import { removeFileSync } from './remove-file.ts';
 
@@ -116,7 +117,7 @@ function tryLink(own: string, lockPath: string): boolean {
     linkSync(own, lockPath);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (isErrno(error, 'EEXIST')) return false;
     throw error;
   }
 }
@@ -135,12 +136,7 @@ function readHolder(lockPath: string): Holder | Broken | null {
 }
 
 function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  return unlessErrno(() => readFileSync(path, 'utf8'), null, 'ENOENT');
 }
 
 function isDead(holder: Holder | Broken, lockPath: string): boolean {

@@ -102,7 +102,7 @@ async function kindOf(path: string): Promise<'folder' | 'other' | null> {
   try {
     return (await lstat(path)).isDirectory() ? 'folder' : 'other';
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;
   }
 }

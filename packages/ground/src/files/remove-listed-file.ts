@@ -11,7 +11,7 @@ export async function removeListedFile(workspace: string, path: string): Promise
     try {
       await rmdir(at(path.slice(0, end)));
     } catch (error) {
-      if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'ENOENT')) return;
+      if (isErrno(error, 'ENOTEMPTY', 'ENOENT')) return;
       throw error;
     }
   }

@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
+import { isErrno } from '../platform/index.ts';
 import { readFileCapped, writeFileAtomicSync } from './atomic-file.ts';
 import { withFileLock, type LockOptions } from './file-lock.ts';
 
@@ -32,7 +33,7 @@ export async function readSharedFile<T>(path: string, kind: SharedFileKind<T>): 
   try {
     return kind.parse(JSON.parse((await readFileCapped(path, kind.maxBytes)).toString('utf8')));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return kind.empty();
+    if (isErrno(error, 'ENOENT')) return kind.empty();
     throw error;
   }
 }

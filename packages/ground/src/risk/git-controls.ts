@@ -92,7 +92,7 @@ function look(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    if (['ENOTDIR', 'EACCES', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return null;
+    if (isErrno(error, 'ENOTDIR', 'EACCES', 'ENAMETOOLONG')) return null;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { isExecutable } from '../platform/index.ts';
 
 /** Only folders that an agent cannot write to: bubblewrap is the boundary, so it is never looked up in PATH. */
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
@@ -6,13 +6,4 @@ const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/cu
 /** Where bubblewrap is installed, or `null`. */
 export function findBwrap(): string | null {
   return PLACES.find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

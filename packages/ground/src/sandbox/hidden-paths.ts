@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { unlessErrno } from '../platform/index.ts';
 import type { SandboxSpec } from './contract.ts';
 import { findRealPath, findStats } from './real-path.ts';
 import { LISTED_FOLDERS } from './system-view.ts';
@@ -157,11 +158,5 @@ function listWorkingFolders(): string[] {
 
 /** `null` for a process that is gone, or that another user runs: then it is unknown. */
 function findWorkingFolder(pid: string): string | null {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return null;
-    throw error;
-  }
+  return unlessErrno(() => readlinkSync(`/proc/${pid}/cwd`), null, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM');
 }

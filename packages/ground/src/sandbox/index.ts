@@ -7,4 +7,4 @@ export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
 export { findStats, leavesFolder } from './real-path.ts';
 export { prepareLaunch } from './prepare-launch.ts';
-export { describeProbeBasis, probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';
+export { describeProbeBasis, probeSandbox, type SandboxProbe } from './probe.ts';

@@ -1,8 +1,8 @@
 // A Perl program that does what only a process inside the namespaces of a sandbox can do. It starts beside bubblewrap
 // and gets its input while the program waits at the start gate. Node cannot enter namespaces itself.
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import type { Socket } from 'node:net';
+import { isExecutable } from '../platform/index.ts';
 import { MINIMAL_COMMAND_ENV } from '../processes/index.ts';
 
 export const CLONE_NEWUSER = 0x10000000;
@@ -53,13 +53,4 @@ let perlPath: string | null | undefined;
 function findPerl(): string | null {
   perlPath ??= ['/usr/bin/perl', '/bin/perl', '/usr/local/bin/perl'].find(isExecutable) ?? null;
   return perlPath;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false; // it is missing, or not executable for us
-  }
 }

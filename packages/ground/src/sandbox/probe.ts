@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { readProcFile } from '../processes/index.ts';
 import { findBwrap } from './bwrap-location.ts';
 import { diagnose } from './diagnose.ts';
-import { SandboxUnavailableError } from './errors.ts';
 import { bwrapMissing } from './spawn-bwrap.ts';
 
 /** Whether the sandbox can be built on this machine. */
@@ -63,15 +62,6 @@ export function describeProbeBasis(bwrapPath: string | null = findBwrap()): stri
   const switches = SWITCHES.map((path) => readProcFile(path)?.trim() ?? '-');
   const file = [bwrapPath, program.ino, program.size, program.mtimeMs, program.mode];
   return [...file, process.getuid?.() ?? '-', ...switches].join(' ');
-}
-
-/** Throws the reason and the remedy when the sandbox cannot be built (S4). */
-export async function requireSandbox(bwrapPath?: string): Promise<void> {
-  const probe = await probeSandbox(bwrapPath);
-  if (!probe.ok)
-    throw new SandboxUnavailableError(`The sandbox cannot be built: ${probe.reason}.`, {
-      remedy: probe.remedy,
-    });
 }
 
 function missing(): SandboxProbe {

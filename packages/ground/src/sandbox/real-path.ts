@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path';
+import { unlessErrno } from '../platform/index.ts';
 import { SandboxSpecError } from './errors.ts';
 
 /** Links in the existing part of the path are followed, because a mount over a link affects the link's target. */
@@ -28,24 +29,12 @@ export function linksOn(path: string): [link: string, to: string][] {
 export function findRealPath(path: string): string | null {
   // A thrown error costs more than the check that avoids it.
   if (findStats(path) === null) return null;
-  try {
-    return realpathSync.native(path);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'ELOOP') return null;
-    throw error;
-  }
+  return unlessErrno(() => realpathSync.native(path), null, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP');
 }
 
 /** The entry at the path, links not followed, or `null`. */
 export function findStats(path: string): Stats | null {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EACCES' || code === 'ENOTDIR') return null;
-    throw error;
-  }
+  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }) ?? null, null, 'EACCES', 'ENOTDIR');
 }
 
 /** Whether a relative path climbs out of the folder it starts in. */

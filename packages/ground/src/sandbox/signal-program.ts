@@ -1,5 +1,5 @@
 /** How a signal reaches the program inside. */
-import { isErrno } from '../platform/index.ts';
+import { isErrno, unlessErrno } from '../platform/index.ts';
 import { descendants, readProcess } from '../processes/index.ts';
 
 /**
@@ -23,10 +23,5 @@ export function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
 }
 
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-    throw error;
-  }
+  return unlessErrno(() => process.kill(pid, signal), false, 'ESRCH');
 }

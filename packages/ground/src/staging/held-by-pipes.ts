@@ -72,7 +72,7 @@ function list(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (['EACCES', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return [];
+    if (isErrno(error, 'EACCES', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG')) return [];
     throw error;
   }
 }

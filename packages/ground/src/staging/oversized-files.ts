@@ -62,7 +62,7 @@ function listIfReadable(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (['EACCES', 'ENOENT', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return null;
+    if (isErrno(error, 'EACCES', 'ENOENT', 'ENAMETOOLONG')) return null;
     throw error;
   }
 }
@@ -129,7 +129,7 @@ function sizeOf(folder: string, name: Buffer): number {
     const stats = lstatSync(Buffer.concat([Buffer.from(`${folder}/`), name]));
     return stats.isFile() ? stats.size : 0;
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return 0;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG')) return 0;
     throw error;
   }
 }

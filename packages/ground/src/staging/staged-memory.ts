@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 
 import * as z from 'zod/mini';
 
-import { isErrno } from '../platform/index.ts';
+import { isErrno, unlessErrno } from '../platform/index.ts';
 import type { OversizedFile } from './oversized-files.ts';
 
 const Memory = z.object({
@@ -123,7 +123,7 @@ async function isFilled(path: string): Promise<boolean> {
     }
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return false;
-    if (isErrno(error, 'ENOTDIR') || isErrno(error, 'EACCES')) return true;
+    if (isErrno(error, 'ENOTDIR', 'EACCES')) return true;
     throw error;
   }
 }
@@ -154,19 +154,14 @@ function listIfReadable(folder: string): Dirent<Buffer>[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
-    if (isErrno(error, 'EACCES') || isErrno(error, 'ENAMETOOLONG')) return null;
+    if (isErrno(error, 'EACCES', 'ENAMETOOLONG')) return null;
     throw error;
   }
 }
 
 /** M2: a name that is too long to be read counts as changed. */
 function lookAt(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    if (isErrno(error, 'ENAMETOOLONG') || isErrno(error, 'EACCES')) return undefined;
-    throw error;
-  }
+  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }), undefined, 'ENAMETOOLONG', 'EACCES');
 }
 
 /** M1 */

@@ -20,7 +20,7 @@ export async function hasFiles(folder: string): Promise<boolean> {
   try {
     return (await readdir(folder)).length > 0;
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false;
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { lstatSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { createGit, riskOfName, takeMark } from '@caisson/ground';
+import { createGit, riskOfName, takeMark, unlessErrno } from '@caisson/ground';
 import { findChangedParts, findRisk } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt/index.ts';
 import { findNestedControls, listHeldPaths } from '../view/index.ts';
@@ -101,10 +101,5 @@ function moveAside(context: AttemptContext, path: string): string {
 
 /** The entry itself, a link too. `ENOTDIR` is an answer as well: nothing is below a file. */
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
-    throw error;
-  }
+  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined, false, 'ENOTDIR');
 }
