@@ -27,6 +27,22 @@ async function connections(project: Project, runId: string): Promise<unknown[]> 
   return events.filter(({ type }) => type === 'network.connection');
 }
 
+it('a model that cannot be reached fails the run with that reason, however often its agent asks again', async () => {
+  const project = createProject({
+    env: { MODEL_KEY: KEY },
+    config:
+      'limits: { unreachable: 2s }\nruntimes: { claude-code: { bin: ./agent, endpoint: "http://127.0.0.1:9", apiKey: "env:MODEL_KEY" } }\n',
+  });
+  const ask = 'curl -s -H "x-api-key: $ANTHROPIC_API_KEY" -d "{}" "$ANTHROPIC_BASE_URL/v1/messages"';
+  project.write('agent', `#!/bin/sh\nwhile :; do ${ask}; sleep 0.2; done\n`);
+  chmodSync(join(project.root, 'agent'), 0o755);
+  const ran = await project.run('--runtime', 'claude-code', 'ask for ever');
+  expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'no-connection' });
+  expect(ran.failure?.detail).toMatch(/could not be reached: connect ECONNREFUSED 127\.0\.0\.1:9, for \d+ s/);
+  const events = await project.events(ran.runId);
+  expect(events.filter(({ type }) => type === 'attempt.ended')).toEqual([]);
+});
+
 describe('the network of a run', () => {
   it('reaches a granted address and nothing else, and records both', async () => {
     const project = createProject();

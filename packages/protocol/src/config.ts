@@ -93,6 +93,11 @@ export const LimitsConfig = z.strictObject({
     count(0, 100),
     'Attempts after the first, for endings that may pass. Default 2.',
   ),
+  unreachable: optional(
+    'may-lower',
+    Duration,
+    'A run whose model cannot be connected to for this long fails with that reason. Default 45s.',
+  ),
   failedAnswers: optional(
     'may-lower',
     count(1, 100_000),

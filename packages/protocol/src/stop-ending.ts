@@ -36,6 +36,11 @@ export function endingOfStop(reason: StopReason, detail = ''): StopEnding {
         { reason: 'provider-failed', cause: 'failed-answers' },
         "too many of the model's answers failed in a row",
       );
+    case 'no-connection':
+      return failed(
+        { reason: 'provider-failed', cause: 'no-connection' },
+        'no connection to the model was possible',
+      );
     case 'loop':
       return failed({ reason: 'provider-failed', cause: 'loop' }, 'the same call failed again and again');
     case 'disk':

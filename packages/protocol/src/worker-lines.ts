@@ -32,6 +32,7 @@ export const ControlMessage = z.discriminatedUnion('kind', [
       'budget',
       'stalled',
       'failed-answers',
+      'no-connection',
       'loop',
       'interrupt',
       'disk',

@@ -43,6 +43,8 @@ export interface DispatchSettings {
   readonly retries: number;
   /** So many requests to the model may fail in a row. */
   readonly failedAnswers: number;
+  /** For so long no connection to the model may be possible. */
+  readonly unreachableMs: number;
   readonly depth: number;
   readonly budget: BudgetCaps;
   readonly hosts: readonly string[];

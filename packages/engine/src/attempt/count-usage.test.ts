@@ -16,6 +16,7 @@ const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   lastFailure: null,
   hasAnswered: true,
   failedInRow: 0,
+  unreachedMs: 0,
   toolCalls: 2,
   openTool: null,
   modelMs: 900,

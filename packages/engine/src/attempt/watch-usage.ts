@@ -65,6 +65,8 @@ export function watchUsage(
   const look = (): void => {
     const endless = findEndless(passing?.read(), rooms.settings.failedAnswers);
     if (endless !== null) stop('failed-answers', endless);
+    const unreached = findUnreached(passing?.read(), rooms.settings.unreachableMs);
+    if (unreached !== null) stop('no-connection', unreached);
     enforce();
   };
   if (passing !== null) {
@@ -146,6 +148,13 @@ function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts 
     tokensIn: byModel.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
     tokensOut: byModel.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
   };
+}
+
+/** A program may ask again and again until its deadline; the user should know within a minute. */
+function findUnreached(seen: ObservedUsage | undefined, limitMs: number): string | null {
+  if (seen === undefined || seen.unreachedMs < limitMs) return null;
+  const last = seen.lastFailure?.detail ?? 'the model could not be reached';
+  return `${last}, for ${Math.round(seen.unreachedMs / 1000)} s (limits.unreachable). Check the address (endpoint) and your network.`;
 }
 
 /** An agent that asks again and again, and gets nothing, does not stop by itself. */

@@ -79,6 +79,7 @@ function limitSettings({ limits, budget, sourceOf }: ResolvedConfig) {
     spoolBytes: limits.spoolBytes,
     retries: limits.retries,
     failedAnswers: limits.failedAnswers,
+    unreachableMs: limits.unreachableMs,
     depth: limits.depth,
     budget: withoutNull({
       usd: budget.perRunUsd,

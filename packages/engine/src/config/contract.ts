@@ -153,6 +153,7 @@ export interface ResolvedLimits {
   readonly spoolBytes: number;
   readonly retries: number;
   readonly failedAnswers: number;
+  readonly unreachableMs: number;
   readonly depth: number;
 }
 

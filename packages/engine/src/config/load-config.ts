@@ -174,6 +174,7 @@ function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
     spoolBytes: get('limits.spool'),
     retries: get('limits.retries'),
     failedAnswers: get('limits.failedAnswers'),
+    unreachableMs: get('limits.unreachable'),
     depth: get('limits.depth'),
   };
 }

@@ -30,6 +30,7 @@ export const SETTING_DEFAULTS = {
   'limits.spool': 64 * MIB,
   'limits.retries': 2,
   'limits.failedAnswers': 50,
+  'limits.unreachable': 45_000,
   'limits.depth': 2,
   'budget.perRunUsd': null,
   'budget.perSessionUsd': null,

@@ -94,6 +94,8 @@ export interface ObservedUsage {
   readonly hasAnswered: boolean;
   /** How many requests failed since the task's last usable answer. */
   readonly failedInRow: number;
+  /** For how long no connection to the model was possible; 0 if the last one was. */
+  readonly unreachedMs: number;
   /** Calls of tools in all answers, also while they come. */
   readonly toolCalls: number;
   /** The tool that the latest answer called, until the model is asked again. */

@@ -98,6 +98,7 @@ export function serveDoorways(
     path: outgoing.path,
     recordedPath,
     headers: outgoing.headers,
+    reach: counted,
     answer: (upstream) => cleanAnswer(doorway, counted, request.method === 'HEAD', upstream),
   });
 }

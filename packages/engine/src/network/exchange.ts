@@ -9,6 +9,7 @@ import {
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline, type Duplex } from 'node:stream';
+import { awaitConnection } from './await-connection.ts';
 import type { OpenConnection } from './connection-log.ts';
 import { PrivateAddressError } from './errors.ts';
 import { refuseRequest } from './refuse.ts';
@@ -32,6 +33,8 @@ export interface ExchangeOptions {
   readonly recordedPath: string;
   readonly headers: OutgoingHttpHeaders;
   readonly connection: OpenConnection;
+  /** Told whether the server was reached. */
+  readonly reach?: { connected(): void; unreached(why: string): void } | null;
   answer(upstream: IncomingMessage): HandedOn | NotHandedOn;
 }
 
@@ -59,6 +62,13 @@ export function exchange(options: ExchangeOptions): void {
     headers: options.headers,
     setHost: false,
   });
+  let isConnected = false;
+  outgoing.once('socket', (socket) =>
+    awaitConnection(socket, destination.isSecure, () => {
+      isConnected = true;
+      options.reach?.connected();
+    }),
+  );
   outgoing.setTimeout(IDLE_MS, () => outgoing.destroy(new Error(`silent for ${IDLE_MS / 60_000} minutes`)));
   request.on('data', (chunk: Buffer) => connection.addUp(chunk.length));
   pipeline(request, outgoing, () => undefined);
@@ -82,6 +92,7 @@ export function exchange(options: ExchangeOptions): void {
   });
   outgoing.on('error', (error: Error) => {
     const isRefused = error instanceof PrivateAddressError;
+    if (!isConnected) options.reach?.unreached(error.message);
     connection.end(isRefused ? 'denied' : 'failed', `${label}: ${error.message}`);
     const message = `caisson: ${destination.name} could not be reached: ${error.message}`;
     refuseRequest(response, isRefused ? 403 : 502, message);

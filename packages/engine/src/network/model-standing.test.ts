@@ -1,9 +1,10 @@
 /** What the broker remembers of a model's answers beside their usage. */
 import type { ServerResponse } from 'node:http';
-import { systemClock } from '@caisson/ground';
+import { createManualClock, systemClock } from '@caisson/ground';
 import { startModelServer, type WireApi } from '@caisson/testkit';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { NetworkSettings } from './contract.ts';
+import { createModelReach } from './model-reach.ts';
 import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './network-fixture.ts';
 
 const KEY = 'sk-real-0123456789abcdefghijklmnop';
@@ -206,4 +207,17 @@ test('the time of the model is the time in which it was asked, once for what was
   await Promise.all(both);
   nowMs += 5000; // a tool runs
   expect(network.usage?.read().modelMs).toBe(700);
+});
+
+test('how long no connection was possible counts from the first request, and ends with a connection', () => {
+  const clock = createManualClock();
+  const reach = createModelReach(clock);
+  const since = clock.monotonicMs();
+  clock.advance(10_000);
+  reach.unreached(since);
+  clock.advance(5000);
+  reach.unreached(clock.monotonicMs());
+  expect(reach.unreachedMs()).toBe(15_000);
+  reach.connected();
+  expect(reach.unreachedMs()).toBe(0);
 });

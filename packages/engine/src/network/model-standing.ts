@@ -28,7 +28,10 @@ export interface ModelStanding {
   end(outcome: Outcome): void;
   called(): void;
   readonly underWay: number;
-  read(): Omit<ObservedUsage, 'answers' | 'estimated' | 'isWhole' | 'refusals' | 'lastStop' | 'byModel'>;
+  read(): Omit<
+    ObservedUsage,
+    'answers' | 'estimated' | 'isWhole' | 'refusals' | 'lastStop' | 'byModel' | 'unreachedMs'
+  >;
 }
 
 export function createModelStanding(clock: Clock): ModelStanding {

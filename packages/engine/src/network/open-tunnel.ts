@@ -6,6 +6,7 @@
  */
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { awaitConnection } from './await-connection.ts';
 import type { OpenConnection } from './connection-log.ts';
 import { PrivateAddressError } from './errors.ts';
 import { IDLE_MS } from './exchange.ts';
@@ -31,6 +32,7 @@ export function openTunnel({ target, inside, head, connection, lookup }: Tunnel)
     noDelay: true,
   });
   let isUp = false;
+  awaitConnection(outside, false, () => undefined);
   const count = (): void => {
     connection.addUp(outside.bytesWritten);
     connection.addDown(outside.bytesRead);

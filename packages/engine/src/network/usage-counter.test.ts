@@ -23,9 +23,9 @@ const NONE = {
 
 afterEach(cleanUp);
 
-/** Without the time, which is never twice the same. */
+/** Without the times, which are never twice the same. */
 function seenOf({ usage }: TestNetwork) {
-  const { modelMs: _modelMs, ...seen } = usage?.read() ?? { modelMs: 0 };
+  const { modelMs: _modelMs, unreachedMs: _ms, ...seen } = usage?.read() ?? { modelMs: 0, unreachedMs: 0 };
   return seen;
 }
 
@@ -123,7 +123,10 @@ test('an endpoint that cannot be reached, a token count and a list of models are
     .toEqual({
       ...NONE,
       failedInRow: 1,
-      lastFailure: { cause: 'no-connection', detail: 'no answer came from the model' },
+      lastFailure: {
+        cause: 'no-connection',
+        detail: 'the model could not be reached: connect ECONNREFUSED 127.0.0.1:1',
+      },
     });
   const network = await openOrigin((response) => response.end('{"usage":{"input_tokens":5}}'));
   await post(network, '/v1/messages/count_tokens');

@@ -12,6 +12,7 @@ import {
 } from './answer-reader.ts';
 import type { ModelCall, ObservedUsage } from './contract.ts';
 import { createCountedAnswer, NO_TOKENS, plusTokens, type CountedAnswer } from './counted-answer.ts';
+import { createModelReach, type ModelReach } from './model-reach.ts';
 import { createModelStanding, type Outcome } from './model-standing.ts';
 import { errorOfStatus, type ModelError } from './read-error.ts';
 import type { EarlyStop } from './read-stop.ts';
@@ -45,6 +46,9 @@ export interface CountedRequest {
    * charged.
    */
   closed(hasAll: boolean): void;
+  connected(): void;
+  /** No connection to the model was possible. */
+  unreached(why: string): void;
 }
 
 /** `redact` removes keys that a server put into its name of the model. */
@@ -55,10 +59,11 @@ export function createUsageCounter(
   const open = new Set<() => void>();
   const tally = new Tally();
   const standing = createModelStanding(clock);
+  const reach = createModelReach(clock);
   const counter: UsageCounter = {
     onChange: () => undefined,
     onCall: () => undefined,
-    read: () => ({ ...tally.read(standing.underWay), ...standing.read() }),
+    read: () => ({ ...tally.read(standing.underWay), ...standing.read(), unreachedMs: reach.unreachedMs() }),
     close() {
       for (const cutOff of open) cutOff();
     },
@@ -69,7 +74,8 @@ export function createUsageCounter(
         counter.onCall({ ...call, model, durationMs: Math.round(clock.monotonicMs() - startedMs) });
         counter.onChange();
       };
-      return countRequest({ tally, standing, open, changed: () => counter.onChange(), ended }, path);
+      const counting = { tally, standing, reach, startedMs, open, changed: () => counter.onChange(), ended };
+      return countRequest(counting, path);
     },
   };
   return counter;
@@ -125,19 +131,23 @@ class Tally {
 interface Counting {
   readonly tally: Tally;
   readonly standing: ReturnType<typeof createModelStanding>;
+  readonly reach: ModelReach;
+  readonly startedMs: number;
   /** What ends each request that is under way. */
   readonly open: Set<() => void>;
   changed(): void;
   ended(call: Omit<ModelCall, 'durationMs'>): void;
 }
 
-function countRequest({ tally, standing, open, changed, ended }: Counting, path: string): CountedRequest {
+function countRequest(counting: Counting, path: string): CountedRequest {
+  const { tally, standing, reach, startedMs, open, changed, ended } = counting;
   const isAlone = standing.underWay === 0;
   standing.begin();
   const add = (model: string, more: TokenCounts): void => tally.add(model, more);
   const answer = createCountedAnswer(path, { add, called: standing.called });
   let ordinal: number | null = null;
   let canBeRead = true;
+  let problem = 'no answer came from the model';
   // What is asked beside something else is for the task if it offers tools: a title or a summary offers none.
   const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
@@ -161,10 +171,14 @@ function countRequest({ tally, standing, open, changed, ended }: Counting, path:
   };
   return {
     send: answer.send,
+    connected: reach.connected,
+    unreached(why) {
+      reach.unreached(startedMs);
+      problem = `the model could not be reached: ${why}`;
+    },
     // Without an answer these were our own words; a client that went away may have left one to be paid for.
     closed(hasAll) {
-      if (hasAll && ordinal === null)
-        end('whole', fail('no-connection', 'no answer came from the model'), false);
+      if (hasAll && ordinal === null) end('whole', fail('no-connection', problem), false);
       else leave();
     },
     answered(status, contentType, isReadable) {
