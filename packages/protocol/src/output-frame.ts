@@ -4,12 +4,12 @@ export type OutputName = 'stdout' | 'stderr';
 const NAMES: readonly OutputName[] = ['stdout', 'stderr'];
 const HEAD_BYTES = 5;
 
-export function encodeFrame(name: OutputName, bytes: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(HEAD_BYTES + bytes.length);
-  frame[0] = NAMES.indexOf(name);
-  new DataView(frame.buffer).setUint32(1, bytes.length);
-  frame.set(bytes, HEAD_BYTES);
-  return frame;
+/** What stands before the bytes. */
+export function encodeFrameHead(name: OutputName, bytes: number): Uint8Array {
+  const head = new Uint8Array(HEAD_BYTES);
+  head[0] = NAMES.indexOf(name);
+  new DataView(head.buffer).setUint32(1, bytes);
+  return head;
 }
 
 export interface FramePart {

@@ -1,5 +1,5 @@
 /** A person's streams, joined to the worker that runs their command. */
-import { createFrameReader, type Job } from '@caisson/protocol';
+import { createFrameReader, type FramePart, type Job } from '@caisson/protocol';
 import type { Attachment } from '../admission/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 
@@ -26,8 +26,16 @@ async function passOn(output: WorkerProcess['output'], attachment: Attachment | 
   const read = createFrameReader();
   try {
     for await (const chunk of output)
-      for (const { name, bytes } of read(chunk as Buffer)) await attachment?.write?.(name, bytes);
+      for (const { name, bytes } of joinParts(read(chunk as Buffer))) await attachment?.write?.(name, bytes);
   } catch {
     // the worker was killed: what it had not sent is in its spool
   }
+}
+
+/** A chunk of the pipe has parts of several frames; one write for each would take longer than to join them. */
+function joinParts(parts: readonly FramePart[]): readonly FramePart[] {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1 || parts.some(({ name }) => name !== first.name))
+    return parts;
+  return [{ name: first.name, bytes: Buffer.concat(parts.map(({ bytes }) => bytes)) }];
 }

@@ -3,7 +3,7 @@
  * an order to stop, and a reader that is gone slows nothing.
  */
 import { Socket } from 'node:net';
-import { encodeFrame, type OutputName } from '@caisson/protocol';
+import { encodeFrameHead, type OutputName } from '@caisson/protocol';
 
 const OUTPUT_FD = 4;
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -30,7 +30,11 @@ export function openAttachedOutput(stop: AbortSignal): AttachedOutput {
   const wait = (): Promise<void> => new Promise((resolve) => waiting.add(resolve));
   return {
     write(name, bytes) {
-      if (!isOver() && bytes.length > 0) socket.write(encodeFrame(name, bytes));
+      if (isOver() || bytes.length === 0) return;
+      socket.cork(); // both in one call of the system
+      socket.write(encodeFrameHead(name, bytes.length));
+      socket.write(bytes);
+      socket.uncork();
     },
     room: () => (isOver() || socket.writableLength < MAX_WAITING_BYTES ? null : wait()),
     async close() {
