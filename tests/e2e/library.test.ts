@@ -46,6 +46,23 @@ it('runs a command line as a command, and never hands one to an agent', async ()
   });
 });
 
+it('describes what a continuation would ask for, and refuses one that cannot be merged', async () => {
+  const project = createProject();
+  const caisson = await open(project.root);
+  const first = await caisson.dispatch({ ...command('sh', '-c', 'echo theirs > README.md'), retries: 1 });
+  const { runId } = await first.ended;
+  await expect(caisson.continue(runId, 'more')).rejects.toMatchObject({ code: 'RUN_NOT_CONTINUABLE' });
+  expect(await caisson.continuation(runId, 'more', { runtime: 'native' })).toEqual({
+    ...{ task: 'more', runtime: 'native', retries: 1, continues: runId, keepWork: true },
+  });
+  project.write('README.md', 'mine\n');
+  await expect(caisson.continue(runId, 'more', { runtime: 'native' })).rejects.toMatchObject({
+    code: 'TASK_REFUSED',
+    refusal: { check: 'work-kept', detail: expect.stringContaining('conflict in: README.md') },
+  });
+  expect((await caisson.runs()).map((row) => row.runId)).toEqual([runId]);
+});
+
 it('gives back a result and every event in order', async () => {
   const caisson = await open(createProject().root);
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello'));
