@@ -6,6 +6,7 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   store: './store.ts',
   evidence: './evidence.ts',
   workspace: './workspace.ts',
+  folders: './folders.ts',
   dispatch: './dispatch.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',

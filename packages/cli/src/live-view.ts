@@ -11,7 +11,6 @@ import { isOfHost } from './print-warnings.ts';
 const REDRAW_MS = 200;
 const MAX_SAID_LINES = 4;
 const INDENT = '  ';
-
 /** `verbose`: everything that is recorded, and all of what the agent says. */
 export type Detail = 'quiet' | 'normal' | 'verbose';
 

@@ -105,7 +105,7 @@ async function prepareAll(
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
-  await recordBrought(record, attempt, workspace, paths);
+  recordBrought(record, attempt, workspace, paths);
   const limits = openLimits(rooms, run, attempt, undo);
   const hidden = [...secrets.values, ...login.secrets];
   const where = { runId: run.runId, attempt, socketPath: paths.netSocket, secrets: hidden };
@@ -133,15 +133,15 @@ async function prepareAll(
   return { attempt, nonce, paths, workspace, limits, network, job };
 }
 
-async function recordBrought(
+function recordBrought(
   record: RunRecord,
   attempt: number,
   { brought }: PreparedWorkspace,
   { layers }: AttemptPaths,
-): Promise<void> {
+): void {
   if (brought === undefined) return;
   mkdirSync(layers, { recursive: true, mode: 0o700 });
-  await record.append('workspace.brought', { folders: brought.map(({ path }) => path) }, { attempt });
+  record.keep('workspace.brought', { folders: brought.map(({ path }) => path) }, { attempt });
 }
 
 /** Without a sandbox the agent's HOME is our folder, with the conversation linked into it. */
