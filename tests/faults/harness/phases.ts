@@ -11,7 +11,7 @@ export interface Phase {
 }
 
 const LOOK_EVERY_MS = 1;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 export function choosePhase(
   random: Random,
