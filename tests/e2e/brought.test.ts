@@ -100,7 +100,7 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     expect(named.stdout).toContain('TOKEN=of-the-user');
     expect(named.stderr).toContain('brought along: secrets, node_modules, packages/app/node_modules');
     const outside = await project.caisson('run', '--bring', '../home', '--', 'true');
-    expect(outside.stdout).toContain('is not inside the repository');
+    expect(outside.stdout + outside.stderr).toContain('is not inside the repository');
     project.write('caisson.yaml', 'workspace: { detect: false }\n');
     expect((await project.caisson('run', '--', 'ls', 'node_modules')).code).not.toBe(0);
   });

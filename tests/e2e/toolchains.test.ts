@@ -63,13 +63,13 @@ it(
   { timeout: 60_000 },
   async () => {
     const project = createProject();
-    const { code, stdout } = await project.caisson('run', '--', 'npm', 'view', 'left-pad');
+    const { code, stdout, stderr } = await project.caisson('run', '--', 'npm', 'view', 'left-pad');
     expect(code).not.toBe(0);
-    expect(stdout).toContain(
+    expect(stdout + stderr).toContain(
       'hint: this run has no network. Allow what it needs: --network hosts=registry.npmjs.org:443',
     );
     const shown = await project.caisson('run', '--', 'sh', '-c', 'cat .env.local');
-    expect(shown.stdout).toContain(
+    expect(shown.stdout + shown.stderr).toContain(
       'hint: .env.local is not in the workspace. If git ignores it, name it: --bring .env.local',
     );
   },
