@@ -44,6 +44,11 @@ it('runs a command line as a command, and never hands one to an agent', async ()
     code: 'TASK_REFUSED',
     refusal: { check: 'command-present', kind: 'usage' },
   });
+  for (const none of [null, undefined])
+    await expect(caisson.dispatch(none as never)).rejects.toMatchObject({
+      code: 'TASK_REFUSED',
+      message: expect.stringContaining('a request is an object'),
+    });
 });
 
 it('describes what a continuation would ask for, and refuses one that cannot be merged', async () => {

@@ -115,7 +115,7 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
       branch: { name: 'work', status: 'created' },
     });
     expect(project.git('show', 'work:README.md')).toBe('# sample\nstep\n');
-    const { status, durationMs } = JSON.parse((await ended).stdout) as DispatchResult;
+    const { status, durationMs = 0 } = JSON.parse((await ended).stdout) as DispatchResult;
     expect([status, durationMs]).toEqual(['cancelled', cancelled?.['durationMs']]);
     const events = await project.events(runId);
     const launchedMs = Date.parse(events.find((event) => event.type === 'attempt.launched')?.at ?? '');

@@ -45,9 +45,13 @@ describe('an event in words', () => {
       to: 'mars',
       count: undefined,
     });
-    expect(format(newer)).toBe('   7  12:46:06.462  run.moved             {"to":"mars"}');
+    expect(format(newer)).toBe(
+      '   7  12:46:06.462  run.moved             a newer version wrote it, as it stands: {"to":"mars"}',
+    );
     const other = parseEnvelope({ ...sampleEnvelope('run.queued', {}, PLACE), position: 'first' });
-    expect(format(other)).toBe('   7  12:46:06.462  run.queued            {"position":"first","limit":2}');
+    expect(format(other)).toBe(
+      '   7  12:46:06.462  run.queued            a newer version wrote it, as it stands: {"position":"first","limit":2}',
+    );
   });
 
   it('shows what a failed command printed, and nothing that a terminal would obey', () => {

@@ -120,7 +120,11 @@ const WORDS: EnvelopeHandlers<string> = {
 
 /** The event in one line, with printed output below it if that explains a failure. */
 export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line }): Painted[] {
-  const words = handleEnvelope(WORDS, event, ({ data }) => text(JSON.stringify(data)));
+  const words = handleEnvelope(
+    WORDS,
+    event,
+    ({ data }) => `a newer version wrote it, as it stands: ${text(JSON.stringify(data))}`,
+  );
   const head = `${String(event.seq).padStart(4)}  ${event.at.slice(11, 23)}`;
   const said = `${recordedTypeOf(event).padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
   return [line`${style.dim(head)}  ${said}`, ...(event.type === 'script.ran' ? printed(event) : [])];

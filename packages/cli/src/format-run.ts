@@ -26,6 +26,7 @@ import { wrapText } from './wrap-text.ts';
 const MAX_TASK_LINES = 20;
 const MAX_REPLY_LINES = 40;
 const MAX_SAID_LINES = 20;
+const MAX_UNREAD = 500;
 const INDENT = 2;
 /** What stands before a line of the transcript. */
 const OFFSET = 11 + INDENT;
@@ -44,6 +45,7 @@ export function formatRun(
       : ['', style.bold(title), ...trimEnd(lines).flatMap((line) => indentLine(line, columns))];
   return [
     describeHeadline(result, style, elapsedOf(events)),
+    ...describeUnread(result, events),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
     section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),
@@ -71,6 +73,17 @@ function elapsedOf(events: readonly EventEnvelope[]): number {
   const [first] = events;
   const last = events.findLast((event) => isEnding(event));
   return first === undefined || last === undefined ? 0 : Date.parse(last.at) - Date.parse(first.at);
+}
+
+/** What follows is silent about them. */
+function describeUnread({ runId }: DispatchResult, events: readonly EventEnvelope[]): string[] {
+  const types = events.flatMap((event) => (event.type === 'unknown' ? [event.recordedType] : []));
+  if (types.length === 0) return [];
+  const named = [...new Set(types)].join(', ').slice(0, MAX_UNREAD);
+  return [
+    '',
+    `A newer version wrote ${named}. What that says is missing here: caisson logs ${runId} has it.`,
+  ];
 }
 
 function trimEnd(lines: Lines): Lines {
@@ -119,21 +132,20 @@ function describeRan(
   result: DispatchResult,
   accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
 ): string[] {
-  const { runtime, grant, inputs = [] } = accepted ?? {};
+  if (accepted === undefined) return [];
+  const { runtime, grant, inputs = [] } = accepted;
   const { agent, capabilities, env, pipeline, model } = result.resolved;
   const named = (label: string, item: { name: string; hash: string }): string =>
     `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
   return [
-    `runtime: ${runtime ?? '-'}`,
+    `runtime: ${runtime}`,
     ...(agent === undefined ? [] : [named('agent', agent)]),
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),
     ...inputs.map(({ key, sha256 }) => named('input', { name: key, hash: sha256 })),
     ...(pipeline === undefined ? [] : [named('pipeline', { name: pipeline.id, hash: pipeline.hash })]),
     ...(runtime === 'command' ? [] : [describeModel(model)]),
-    ...(grant === undefined
-      ? []
-      : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
+    `grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`,
     ...describeUnenforcedLimits(result),
   ];
 }

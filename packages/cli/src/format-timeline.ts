@@ -56,7 +56,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'callback.failed': ({ event, url }) => `${event} to ${url}`,
   'events.lost': ({ types }) => JSON.stringify(types),
   warning: ({ source, message }) => `${source}: ${message}`,
-  'stream.malformed': nothing,
+  'stream.malformed': ({ reason }) => reason,
   'script.ran': ({ lens, exitCode }) => `${lens} ${formatExit(exitCode)}`,
   'runtime.adapter.ran': ({ exitCode }) => formatExit(exitCode),
   'tool.started': nothing,
@@ -79,7 +79,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
 };
 
 function describeEvent(event: EventEnvelope): string {
-  const text = handleEnvelope(DESCRIPTIONS, event, nothing);
+  const text = handleEnvelope(DESCRIPTIONS, event, () => '(a newer version wrote it)');
   return text === '' ? '' : ` ${text}`;
 }
 

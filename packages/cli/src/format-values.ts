@@ -2,7 +2,9 @@
 import type { Failure, Usage } from '@caisson/protocol';
 import { isPlainAscii, printable } from './printable.ts';
 
-export function formatDuration(ms: number): string {
+/** Unknown is `-`. */
+export function formatDuration(ms: number | undefined): string {
+  if (ms === undefined) return '-';
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   const minutes = Math.floor(ms / 60_000);
@@ -25,7 +27,8 @@ export function formatExit(exitCode: number | null): string {
 }
 
 /** How long the work took, and how long the user waited, where that is much more. */
-export function formatTook(workMs: number, elapsedMs = 0): string {
+export function formatTook(workMs: number | undefined, elapsedMs = 0): string {
+  if (workMs === undefined) return formatDuration(workMs);
   const isMore = elapsedMs > workMs + 500 && elapsedMs > 1.2 * workMs;
   return `${formatDuration(workMs)}${isMore ? ` (${formatDuration(elapsedMs)} in all)` : ''}`;
 }

@@ -113,20 +113,32 @@ export type DispatchRequest = {
 
 export type RequestProblem =
   | { readonly kind: 'no-request' }
-  | { readonly kind: 'unknown'; readonly member: string }
+  /** `of` is the member that it stands in, if it is not one of the request's own; `known` are the names beside it. */
+  | {
+      readonly kind: 'unknown';
+      readonly member: string;
+      readonly of?: string;
+      readonly known: readonly string[];
+    }
   | { readonly kind: 'wrong'; readonly member: string; readonly says: string };
 
 /** The first member that is not what it must be, or that nobody knows; null for a request. */
 export function findRequestProblem(value: unknown): RequestProblem | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { kind: 'no-request' };
   for (const [member, given] of Object.entries(value)) {
-    if (!isField(member)) return { kind: 'unknown', member };
+    if (!isField(member)) return { kind: 'unknown', member, known: Object.keys(REQUEST_FIELDS) };
     if (given === undefined) continue;
     const { says, schema } = REQUEST_FIELDS[member];
     const parsed = schema.safeParse(given);
-    if (!parsed.success || findStray(given, parsed.data) !== null) return { kind: 'wrong', member, says };
+    if (!parsed.success) return { kind: 'wrong', member, says };
+    const stray = findStray(given, parsed.data);
+    if (stray !== null) return { kind: 'unknown', member: stray, of: member, known: namesIn(schema) };
   }
   return null;
+}
+
+function namesIn(schema: z.ZodMiniType): string[] {
+  return schema instanceof z.ZodMiniObject ? Object.keys(schema.shape) : [];
 }
 
 function isField(member: string): member is keyof typeof REQUEST_FIELDS {

@@ -32,8 +32,8 @@ export const DispatchResult = z.object({
   continuedBy: z.optional(RunId),
   failure: z.optional(Failure),
   exitCode: reportedExitCode(),
-  /** Of the last attempt, as `result.usage` is. */
-  durationMs: z.number(),
+  /** Of the last attempt, as `result.usage` is; absent until it has ended, or if a newer version wrote the ending. */
+  durationMs: z.optional(z.number()),
   /** All attempts together; absent where there was one. */
   total: z.optional(RunTotal),
   /** The cost of the run, all attempts together: reported by the runtime or from the price table. Absent is unknown. */

@@ -19,6 +19,11 @@ export type EventType = keyof typeof EVENTS;
 export type DurableType = {
   [T in EventType]: (typeof EVENTS)[T]['durable'] extends true ? T : never;
 }[EventType];
+/** Recorded up to a number for each attempt; what is beyond it is only published. */
+export const WORK_TYPES = ['tool.started', 'tool.ended', 'agent.said', 'model.called'] as const;
+export type WorkType = (typeof WORK_TYPES)[number];
+/** Those that may be published without being recorded: also a warning that the ledger itself does not accept. */
+export type LiveType = Exclude<EventType, DurableType> | WorkType | 'warning';
 /** What an event of this type carries. */
 export type DataOf<T extends EventType> = z.infer<(typeof EVENTS)[T]['data']>;
 
@@ -48,7 +53,7 @@ export function identifyEvent(
     : { type: 'unknown', recordedType: type, data };
 }
 
-/** Why an event must not be recorded, in words that repeat no value; null when it may be. */
+/** Why an event is none, in words that repeat no value; null when it fits its definition. */
 export function findMisfit(type: string, data: unknown): string | null {
   if (!isEventType(type)) return `there is no event ${type}`;
   const schema: z.ZodMiniObject = EVENTS[type].data;

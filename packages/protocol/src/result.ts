@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { CaissonError } from './errors.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { RunId, Sha256 } from './ids.ts';
@@ -89,7 +90,8 @@ export type VerifyReport = z.infer<typeof VerifyReport>;
 
 /** The outcome of one block of the pipeline. */
 export const BlockOutcome = z.object({
-  kind: z.enum(['agent', 'script', 'capture']),
+  /** Of any pipeline: a result is also read by versions that do not know the kind. */
+  kind: z.string().check(z.maxLength(64)),
   ordinal: bytes(),
   status: z.enum(['ok', 'failed', 'timeout', 'reported']),
   /** Of a script: what it checked, the workspace as the agent left it or the patch alone. */
@@ -143,6 +145,21 @@ export const Result = z.object({
   resume: z.optional(SessionResume),
 });
 export type Result = z.infer<typeof Result>;
+
+/** This version cannot read the result of the run. */
+export class ResultUnreadableError extends CaissonError {
+  readonly code = 'RESULT_UNREADABLE';
+}
+
+/** The result as it is stored. Throws {@link ResultUnreadableError}. */
+export function parseStoredResult(runId: string, bytes: { toString(encoding: 'utf8'): string }): Result {
+  const { data, error } = Result.safeParse(JSON.parse(bytes.toString('utf8')));
+  if (data !== undefined) return data;
+  const path = error.issues[0]?.path.join('.') ?? '';
+  throw new ResultUnreadableError(`a newer version wrote the result of ${runId}: "${path}" cannot be read`, {
+    remedy: 'Use the version that ran it, or a newer one.',
+  });
+}
 
 /** A failed run never reports 0; see {@link reportedExitCode}. */
 export function exitCodeOf(status: Result['status'], exitCode: number | null): number | null {

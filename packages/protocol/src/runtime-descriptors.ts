@@ -21,7 +21,7 @@ export function normalizeEndpoint(api: ModelApi, endpoint: string): string {
 }
 
 /** Every runtime that ships with a driver: the one table of them (CONTRIBUTING.md, "Add a runtime"). */
-const TABLE = {
+const TABLE = underOwnNames({
   'claude-code': CLAUDE_CODE,
   codex: CODEX,
   gemini: GEMINI,
@@ -30,8 +30,12 @@ const TABLE = {
   acp: ACP,
   native: NATIVE,
   command: COMMAND,
-} satisfies Record<string, RuntimeDescriptor>;
+});
 export type BuiltInRuntime = keyof typeof TABLE;
+
+function underOwnNames<T extends { readonly [K in keyof T]: RuntimeDescriptor<K & string> }>(table: T): T {
+  return table;
+}
 
 /** What is known about each runtime. `runtimes.X.adapter` in the config adds others, of which nothing is known. */
 export const RUNTIME_DESCRIPTORS: Readonly<Record<string, RuntimeDescriptor>> = TABLE;

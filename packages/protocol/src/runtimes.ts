@@ -48,8 +48,8 @@ export const permissionRequest = (own: string): ModeMapping => ({ own, perCall: 
 export const sandboxOnly = (own: string): ModeMapping => ({ own, perCall: 'sandbox only' });
 
 /** What is known about a runtime without starting it: pure data, used by host, worker and docs. */
-export interface RuntimeDescriptor {
-  readonly name: string;
+export interface RuntimeDescriptor<N extends string = string> {
+  readonly name: N;
   readonly title: string;
   readonly npmPackage?: string;
   /** Program names looked for in PATH, first found wins. Empty: nothing to find. */

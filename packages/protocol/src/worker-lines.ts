@@ -218,10 +218,18 @@ export type WorkerSaying = WorkerLine extends infer L
     : never
   : never;
 
-/** Parses a line; null when its kind is unknown or its shape is wrong. */
-export function parseWorkerLine(value: unknown): WorkerLine | null {
-  const { kind } = (value ?? {}) as { kind?: unknown };
-  if (typeof kind !== 'string' || !Object.hasOwn(WORKER_LINES, kind)) return null;
-  const parsed = WORKER_LINES[kind as WorkerLineKind].safeParse(value);
-  return parsed.success ? parsed.data : null;
+/** A line, or why the value is none; `seq` where that can be read. */
+export type ReadLine =
+  | { readonly line: WorkerLine; readonly seq: number }
+  | { readonly line: null; readonly problem: string; readonly seq: number | null };
+
+export function parseWorkerLine(value: unknown): ReadLine {
+  const { kind, seq } = (value ?? {}) as { kind?: unknown; seq?: unknown };
+  const found = Number.isSafeInteger(seq) ? (seq as number) : null;
+  if (typeof kind !== 'string' || !Object.hasOwn(WORKER_LINES, kind))
+    return { line: null, problem: 'unknown-kind', seq: found };
+  const { data, error } = WORKER_LINES[kind as WorkerLineKind].safeParse(value);
+  if (data !== undefined) return { line: data, seq: data.seq };
+  const problems = error.issues.map(({ path, code }) => `${path.join('.')} (${code})`);
+  return { line: null, problem: `${kind} does not fit: ${problems.join(', ')}`, seq: found };
 }

@@ -47,7 +47,7 @@ export function readReported(place: Place): Reported[] {
 /** The first line is a header, and the last one may have been cut off. */
 function parseLine(text: string): WorkerLine[] {
   try {
-    return [parseWorkerLine(JSON.parse(text))].filter((line) => line !== null);
+    return [parseWorkerLine(JSON.parse(text)).line].filter((line) => line !== null);
   } catch {
     return [];
   }

@@ -20,15 +20,16 @@ test.each([
   ['a wrong field', { task: 5 }, '"task" must be a text'],
   ['a wrong field inside', { network: { kind: 'hosts' } }, '"network" must be {kind: "none"}'],
   ['a missing field', { parent: { runId: 'run_x' } }, '"parent" must be a run and its grant'],
-  [
-    'an unknown field inside',
-    { limits: { memry: 1 } },
-    '"limits" must be {memory?, cpus?, pids?, disk?, wall?}',
-  ],
+  ['an unknown field inside', { limits: { memry: 1 } }, '"limits" has no "memry"'],
   [
     'an unknown field far inside',
     { parent: { runId: 'run_x', grant: { ...SAMPLE_GRANT, limits: { colour: 'red' } } } },
-    '"parent" must be a run and its grant',
+    '"parent" has no "grant.limits.colour"',
+  ],
+  [
+    'a pipeline with a wrong block',
+    { pipeline: { schemaVersion: 1, id: 'a.b', blocks: [{ kind: 'agent', ax: 1 }] } },
+    'pipeline is malformed: blocks.0',
   ],
   ['an unknown field', { tsak: 'x' }, 'a request has no "tsak"'],
   ['a list', [], 'a request is an object'],
@@ -36,6 +37,13 @@ test.each([
 ])('%s is refused wherever it comes from', (_what, value, detail) => {
   expect(() => parseRequest(value)).toThrow(TaskRefusedError);
   expect(() => parseRequest(value)).toThrow(detail);
+});
+
+test.each([
+  [{ budget: { usdd: 1 } }, 'Did you mean "usd"?'],
+  [{ tsak: 'x' }, 'Did you mean "task"?'],
+])('a mistyped field of %j comes with the right one', (value, remedy) => {
+  expect(() => parseRequest(value)).toThrow(expect.objectContaining({ remedy }));
 });
 
 test('no member of a request takes a symbol', () => {

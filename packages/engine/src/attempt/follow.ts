@@ -18,7 +18,7 @@ import type { Emit, RunRecord } from '../ledger/index.ts';
 import { attachStreams } from './attach-streams.ts';
 import { watchUsage } from './watch-usage.ts';
 import { createWorkRecord } from './work-record.ts';
-import { keepLine, publishLine } from './worker-lines.ts';
+import { passOn } from './worker-lines.ts';
 
 export interface FollowedAttempt {
   readonly supervision: Supervision;
@@ -56,9 +56,8 @@ export function follow(
   };
   const work = createWorkRecord(record, { runId: run.runId, attempt });
   const onLine = (line: WorkerLine): void => {
-    if (keepLine(record, work, { runId: run.runId, attempt }, line)) return;
-    if (line.kind === 'request') return void answerRequest(line);
-    publishLine(record, attempt, line);
+    passOn(record, work, { runId: run.runId, attempt }, line);
+    if (line.kind === 'request') void answerRequest(line);
     if (line.kind === 'progress') usage.receive(line);
   };
   const supervision = supervise({

@@ -37,7 +37,7 @@ import {
   removeAttemptFolders,
   type AttemptPaths,
 } from './state-paths.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { InvalidEventError, type RunRecord } from '../ledger/index.ts';
 
 export interface PreparedAttempt {
   readonly attempt: number;
@@ -199,7 +199,7 @@ async function failingAs<const T>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof PrepareFailure) throw error;
+    if (error instanceof PrepareFailure || error instanceof InvalidEventError) throw error;
     throw new PrepareFailure(
       definedOnly({ reason, detail: explainError(error).slice(0, 8000), step: step && STEPS[step] }),
       { cause: error },

@@ -2,11 +2,8 @@
  * What an agent says and does, in the record of its run: at most so many events an attempt. Others are only published,
  * and counted in the record (`work.gap`).
  */
-import { MAX_WORK_EVENTS, type DataOf } from '@caisson/protocol';
+import { MAX_WORK_EVENTS, type DataOf, type WorkType } from '@caisson/protocol';
 import type { RunRecord } from '../ledger/index.ts';
-
-export const WORK_TYPES = ['tool.started', 'tool.ended', 'agent.said', 'model.called'] as const;
-export type WorkType = (typeof WORK_TYPES)[number];
 
 export interface WorkRecord {
   /** `id` makes it idempotent. */

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SAMPLE_DATA, SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
 import { createWorkRecord } from './work-record.ts';
-import { keepLeftLines, keepLine } from './worker-lines.ts';
+import { keepLeftLines, passOn } from './worker-lines.ts';
 
 const ATTEMPT = { runId: 'run_00000000000000000001', attempt: 1 };
 const at = '2026-01-01T00:00:00.000Z';
@@ -43,7 +43,7 @@ test('only the declared fields of a line are recorded, at any depth', async () =
 test('a line that was recorded as it came is not recorded again from the file', async () => {
   const { ledger, record, file, write } = open();
   const line = { kind: 'warning', seq: 1, at, source: 'agent', message: 'odd' } as const;
-  keepLine(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line);
+  passOn(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line);
   write(line, { ...line, seq: 2 });
   await keepLeftLines(record, ATTEMPT, file, ledger.read());
   await record.flush();
@@ -64,7 +64,7 @@ test('of the work of an attempt 2,000 events are recorded and the rest is counte
   write(...lines);
   const work = createWorkRecord(record, ATTEMPT);
   work.keep('model.called', SAMPLE_DATA['model.called']);
-  for (const line of lines.slice(0, 5)) keepLine(record, work, ATTEMPT, line);
+  for (const line of lines.slice(0, 5)) passOn(record, work, ATTEMPT, line);
   await record.flush();
   for (let times = 0; times < 2; times += 1) {
     await keepLeftLines(record, ATTEMPT, file, ledger.read());

@@ -1,44 +1,79 @@
 /**
- * Which lines of a worker are recorded. Each line has a number, so that one that was received here and is read again
+ * What becomes of the lines of a worker. Each line has a number, so that one that was received here and is read again
  * from the worker's events file is recorded once.
  */
 import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { isErrno } from '@caisson/ground';
-import type { DurableType, EventContent, WorkerLine } from '@caisson/protocol';
+import {
+  WORK_TYPES,
+  type DataOf,
+  type DurableType,
+  type LiveType,
+  type WorkerLine,
+  type WorkerLineKind,
+  type WorkType,
+} from '@caisson/protocol';
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
-import { createWorkRecord, WORK_TYPES, type WorkRecord } from './work-record.ts';
+import { createWorkRecord, type WorkRecord } from './work-record.ts';
 
-/** The common fields of a line. */
-type Numbered = Pick<WorkerLine, 'seq' | 'at' | 'kind'>;
+type LineOf<K extends WorkerLineKind> = Extract<WorkerLine, { kind: K }>;
 
 interface Attempt {
   readonly runId: string;
   readonly attempt: number;
 }
 
-/** Records the line if it is a durable one. */
-export function keepLine(
+/** Where a line goes: into the record, into the limited record of the work, or only to those who listen now. */
+interface Destinations {
+  keep<T extends DurableType>(type: T, data: DataOf<T>): void;
+  keepWork<T extends WorkType>(type: T, data: DataOf<T>): void;
+  publish<T extends LiveType>(type: T, data: DataOf<T>): void;
+}
+
+/** `null` for what is answered or settled and not repeated. */
+const LINES: { readonly [K in WorkerLineKind]: ((line: LineOf<K>, to: Destinations) => void) | null } = {
+  'worker.boot': (line, to) => to.publish(line.kind, dataOf(line)),
+  'worker.ready': null,
+  'sandbox.started': (line, to) => to.publish(line.kind, dataOf(line)),
+  heartbeat: (line, to) => to.publish('worker.heartbeat', dataOf(line)),
+  progress: (line, to) => to.publish('worker.progress', dataOf(line)),
+  'tool.started': (line, to) => to.keepWork(line.kind, dataOf(line)),
+  'tool.ended': (line, to) => to.keepWork(line.kind, dataOf(line)),
+  'agent.said': (line, to) => to.keepWork(line.kind, dataOf(line)),
+  compaction: (line, to) => to.publish('compaction.started', dataOf(line)),
+  request: null,
+  'setup-script.ran': (line, to) => to.keep('script.ran', { lens: 'setup', ...dataOf(line) }),
+  'runtime.adapter.ran': (line, to) => to.keep(line.kind, dataOf(line)),
+  'script.ran': (line, to) => to.keep(line.kind, dataOf(line)),
+  'verify.ran': (line, to) => to.publish(line.kind, dataOf(line)),
+  'capture.done': (line, to) => to.keep(line.kind, dataOf(line)),
+  'policy.denied': (line, to) => to.keep(line.kind, dataOf(line)),
+  'channel.received': (line, to) => to.keep(line.kind, { messageId: line.id }),
+  warning: (line, to) => to.keep(line.kind, dataOf(line)),
+  'dispatch.finished': null,
+  'dispatch.needs_input': null,
+  'dispatch.failed': null,
+  'dispatch.cancelled': null,
+};
+
+/** Records or publishes the line, as its kind has it; of a worker that is gone nothing is published. */
+export function passOn(
   record: RunRecord,
   work: WorkRecord,
   { runId, attempt }: Attempt,
   line: WorkerLine,
-): boolean {
+  { isGone = false } = {},
+): void {
   const id = `line:${runId}.${attempt}.${line.seq}`;
-  if (keepWork(work, line, id)) return true;
-  const event = eventOf(line);
-  if (event === null) return false;
-  record.keep(event.type, event.data, { attempt, id });
-  return true;
-}
-
-function keepWork(work: WorkRecord, line: WorkerLine, id: string): boolean {
-  if (line.kind === 'tool.started') work.keep(line.kind, dataOf(line), id);
-  else if (line.kind === 'tool.ended') work.keep(line.kind, dataOf(line), id);
-  else if (line.kind === 'agent.said') work.keep(line.kind, dataOf(line), id);
-  else return false;
-  return true;
+  // The compiler does not see that line and handler belong together.
+  const handle = LINES[line.kind] as ((line: WorkerLine, to: Destinations) => void) | null;
+  handle?.(line, {
+    keep: (type, data) => record.keep(type, data, { attempt, id }),
+    keepWork: (type, data) => work.keep(type, data, id),
+    publish: (type, data) => (isGone ? undefined : record.publish(type, data, attempt)),
+  });
 }
 
 /** Records what a dead host had not: the worker writes each line into its file before it prints it. */
@@ -52,7 +87,7 @@ export async function keepLeftLines(
   const file = createReadStream(eventsFile);
   readWorkerStream(file, {
     onHeader: () => undefined,
-    onLine: (line) => void keepLine(record, work, attempt, line),
+    onLine: (line) => passOn(record, work, attempt, line, { isGone: true }),
     onMalformed: () => undefined, // its last line may have been cut off
   });
   try {
@@ -70,43 +105,11 @@ function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt):
     .map(({ id }) => id);
 }
 
-/** Publishes the line if it is one that no record keeps; what lasts of it is in the result. */
-export function publishLine(record: RunRecord, attempt: number, line: WorkerLine): void {
-  if (line.kind === 'compaction') record.publish('compaction.started', dataOf(line), attempt);
-  if (line.kind === 'heartbeat') record.publish('worker.heartbeat', dataOf(line), attempt);
-  if (line.kind === 'progress') record.publish('worker.progress', dataOf(line), attempt);
-  if (line.kind === 'worker.boot') record.publish(line.kind, dataOf(line), attempt);
-  if (line.kind === 'sandbox.started') record.publish(line.kind, dataOf(line), attempt);
-  if (line.kind === 'verify.ran') record.publish(line.kind, dataOf(line), attempt);
-}
-
-/** The terminal lines are settled, not repeated. */
-function eventOf(line: WorkerLine): EventContent<DurableType> | null {
-  switch (line.kind) {
-    case 'channel.received':
-      return { type: line.kind, data: { messageId: line.id } };
-    case 'setup-script.ran':
-      return { type: 'script.ran', data: { lens: 'setup', ...dataOf(line) } };
-    case 'script.ran':
-      return { type: line.kind, data: dataOf(line) };
-    case 'runtime.adapter.ran':
-      return { type: line.kind, data: dataOf(line) };
-    case 'capture.done':
-      return { type: line.kind, data: dataOf(line) };
-    case 'policy.denied':
-      return { type: line.kind, data: dataOf(line) };
-    case 'warning':
-      return { type: line.kind, data: dataOf(line) };
-    default:
-      return null;
-  }
-}
-
 function dataOf<L extends WorkerLine>({
   seq: _seq,
   at: _at,
   kind: _kind,
   ...data
-}: L): Omit<L, keyof Numbered> {
+}: L): Omit<L, 'seq' | 'at' | 'kind'> {
   return data;
 }

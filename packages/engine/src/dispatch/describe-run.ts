@@ -3,11 +3,12 @@ import {
   definedOnly,
   exitCodeOf,
   isEnding,
-  Result,
+  parseStoredResult,
   statusOfEnding,
   type DispatchResult,
   type Failure,
   type Resolved,
+  type Result,
   type TerminalType,
 } from '@caisson/protocol';
 import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
@@ -33,7 +34,7 @@ export async function describeRun(
     withContents && ending !== undefined
       ? await findChangesOutsideScope(rooms, events, ending.data, { forBranch }).catch(emptyIfUnknown)
       : [];
-  const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
+  const { branch, checkpoint, risky, total, durationMs } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
   return definedOnly({
     runId,
@@ -96,8 +97,8 @@ async function findResult(
   ending: EndingEvent | undefined,
 ): Promise<Result | null> {
   const ref = ending?.data.resultRef;
-  if (ref === undefined) return null;
-  return Result.parse(JSON.parse((await rooms.store.getBlob(ref)).toString('utf8')));
+  if (ending === undefined || ref === undefined) return null;
+  return parseStoredResult(ending.runId ?? '', await rooms.store.getBlob(ref));
 }
 
 async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefined): Promise<string> {

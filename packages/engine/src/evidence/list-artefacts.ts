@@ -1,4 +1,4 @@
-import { Result, type TerminalType } from '@caisson/protocol';
+import { parseStoredResult, type TerminalType } from '@caisson/protocol';
 import type { StoredOf } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Artefact } from './contract.ts';
@@ -14,7 +14,7 @@ export async function listArtefacts(
   if (patchRef !== undefined)
     artefacts.push({ name: 'patch', digest: patchRef, size: (await store.getBlob(patchRef)).length });
   if (resultBytes === null) return artefacts;
-  const { outputs, reply, logs } = Result.parse(JSON.parse(resultBytes.toString('utf8')));
+  const { outputs, reply, logs } = parseStoredResult(ending.runId ?? '', resultBytes);
   return [
     ...artefacts,
     ...outputs.map(({ path, ref, size }) => ({ name: path, digest: ref, size })),

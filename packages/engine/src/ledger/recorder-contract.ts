@@ -1,4 +1,4 @@
-import type { DataOf, DurableType, EventContent, EventType } from '@caisson/protocol';
+import type { DataOf, DurableType, EventContent, LiveType } from '@caisson/protocol';
 import type { PublishedEvent, PoolLimit, StoredEvent } from './contract.ts';
 
 /** Records an event of one run and resolves when it is durable. */
@@ -24,7 +24,7 @@ export interface RunRecord {
   /** Records an event without a wait (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
   /** Heard now, never written. */
-  publish<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
+  publish<T extends LiveType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
   flush(): Promise<void>;
 }

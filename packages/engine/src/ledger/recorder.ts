@@ -17,6 +17,7 @@ import {
   type DurableType,
   type EventContent,
   type EventType,
+  type LiveType,
 } from '@caisson/protocol';
 import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
 import type { PublishedEvent, Ledger, NewEvent, PoolLimit, StoredEvent } from './contract.ts';
@@ -106,15 +107,18 @@ class StreamRecord implements RunRecord {
 
   keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace = {}): void {
     this.#lastAttempt = place.attempt ?? 0;
-    if (!isFit(type, data) || this.#held >= MAX_HELD) return this.#lose(type);
+    const misfit = findUnrecordable(type, data);
+    if (misfit !== null) process.emitWarning(misfit);
+    if (misfit !== null || this.#held >= MAX_HELD) return this.#lose(misfit ?? type);
     const event = this.#stream.compose(type, data, place);
     this.#held += 1;
     this.#queue.push({ kind: 'kept', event });
     void this.#write();
   }
 
-  publish<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void {
-    if (!isFit(type, data)) return;
+  publish<T extends LiveType>(type: T, data: DataOf<T>, attempt: number): void {
+    const misfit = findMisfit(type, data);
+    if (misfit !== null) return process.emitWarning(misfit);
     const place = { ...this.#stream.compose(type, data, { attempt }), id: '', seq: 0, offset: 0 };
     this.#stream.publish({ ...place, type, data } as PublishedEvent);
   }
@@ -211,15 +215,12 @@ class StreamRecord implements RunRecord {
 }
 
 function demandFit(type: EventType, data: unknown): void {
-  const misfit = findMisfit(type, data);
+  const misfit = findUnrecordable(type, data);
   if (misfit !== null) throw new InvalidEventError(misfit);
 }
 
-/** For an event without a wait: our own mistake is reported and stops no work. */
-function isFit(type: EventType, data: unknown): boolean {
-  const misfit = findMisfit(type, data);
-  if (misfit !== null) process.emitWarning(misfit);
-  return misfit === null;
+function findUnrecordable(type: EventType, data: unknown): string | null {
+  return findMisfit(type, data) ?? (EVENTS[type].durable ? null : `${type} is only published`);
 }
 
 function callSafely(listener: (event: PublishedEvent) => void, event: PublishedEvent): void {

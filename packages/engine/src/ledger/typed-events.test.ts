@@ -64,7 +64,9 @@ test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', asy
   untyped(record).keep(type, data);
   untyped(record).publish(type, data, 1);
   await record.flush();
-  expect(ledger.read().map(({ data: reported }) => reported)).toEqual([{ count: 1, types: { [type]: 1 } }]);
+  const [misfit = ''] = warned.mock.calls[0] as string[];
+  expect(ledger.read().map(({ data: reported }) => reported)).toEqual([{ count: 1, types: { [misfit]: 1 } }]);
+  expect(misfit).toContain(type);
   expect(received.map((event) => event.type)).toEqual(['events.lost']);
   expect(warned).toHaveBeenCalledTimes(2);
 });
@@ -129,4 +131,14 @@ test('an ending that another version wrote still ends its run, once', async () =
   const rows = ledger.runs();
   ledger.rebuildProjections();
   expect(ledger.runs()).toEqual(rows);
+});
+
+test('what is durable is not only published, and what is only published is not recorded', async () => {
+  const { ledger, record } = openRecord();
+  const { denial } = SAMPLE_DATA['policy.denied'];
+  // @ts-expect-error -- it is durable
+  record.publish('policy.denied', { denial }, 1);
+  const { counters } = SAMPLE_DATA['worker.heartbeat'];
+  await expect(untyped(record).append('worker.heartbeat', { counters })).rejects.toThrow('is only published');
+  expect(ledger.read()).toEqual([]);
 });

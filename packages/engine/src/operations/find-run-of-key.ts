@@ -5,8 +5,9 @@ import type { RunRow } from '../ledger/index.ts';
 
 /** The run that this request's key became, or `null`. Throws TaskRefusedError when the key was given to another task. */
 export async function findRunOfKey(engine: Engine, request: DispatchRequest): Promise<string | null> {
-  const { idempotencyKey } = request;
-  if (typeof idempotencyKey !== 'string') return null; // also one of the wrong shape, which admission refuses
+  // A request of any shape: admission refuses what is none.
+  const { idempotencyKey } = (request as DispatchRequest | null) ?? {};
+  if (typeof idempotencyKey !== 'string') return null;
   const [row] = engine.ledger.runs({ idempotencyKey });
   if (row === undefined) return null;
   if (isSameTask(request, row)) return row.runId;

@@ -1,4 +1,4 @@
-import { BusTopic, definedOnly, type DispatchResult } from '@caisson/protocol';
+import { BusTopic, definedOnly, ResultUnreadableError, type DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
@@ -20,13 +20,13 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
   };
 }
 
-/** The ledger's part is shown even if the store cannot provide the contents. */
+/** The ledger's part is shown even if the contents cannot be provided or read. */
 async function describeReadable(engine: Engine, runId: string): Promise<DispatchResult> {
   const withContents = !isForgotten(engine, runId);
   try {
     return await describeRun(engine.rooms, runId, { withContents });
   } catch (error) {
-    const { detail } = toProblem(runId, error);
+    const detail = error instanceof ResultUnreadableError ? error.message : toProblem(runId, error).detail;
     engine.bus.emit(BusTopic.WARNING, { source: 'store', message: `contents are left out: ${detail}` });
     return await describeRun(engine.rooms, runId, { withContents: false });
   }

@@ -35,13 +35,20 @@ test('a line of its kind is heard', async () => {
 });
 
 test.each([
-  ['a wrong field', { ...DONE, files: 'many' }],
-  ['a missing field', { ...DONE, bytes: undefined }],
-  ['an unknown kind', { ...DONE, kind: 'capture.dreamt' }],
-  ['the type of a host event', { ...DONE, kind: 'dispatch.accepted' }],
-  ['no object', 'capture.done'],
-])('a line with %s is malformed and never heard', async (_what, line) => {
-  expect(await read(HEADER, line)).toEqual({ heard: [HEADER], malformed: ['unknown-kind'] });
+  ['a wrong field', { ...DONE, files: 'many' }, 'capture.done does not fit: files (invalid_type)'],
+  ['a missing field', { ...DONE, bytes: undefined }, 'capture.done does not fit: bytes (invalid_type)'],
+  ['an unknown kind', { ...DONE, kind: 'capture.dreamt' }, 'unknown-kind'],
+  ['the type of a host event', { ...DONE, kind: 'dispatch.accepted' }, 'unknown-kind'],
+])('a line with %s is malformed, never heard, and no gap', async (_what, line, problem) => {
+  const next = { ...DONE, seq: 2 };
+  expect(await read(HEADER, line, next)).toEqual({ heard: [HEADER, next], malformed: [problem] });
+});
+
+test('what is no object is malformed and never heard', async () => {
+  expect(await read(HEADER, 'capture.done', DONE)).toEqual({
+    heard: [HEADER, DONE],
+    malformed: ['unknown-kind'],
+  });
 });
 
 test('a header that does not fit is none', async () => {

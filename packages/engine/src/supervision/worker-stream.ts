@@ -23,11 +23,12 @@ export function readWorkerStream(stdout: Readable, handlers: WorkerStreamHandler
       hasHeader = true;
       return handlers.onHeader(header.data);
     }
-    const line = parseWorkerLine(value);
-    if (line === null) return malformed('unknown-kind', value);
-    if (line.seq !== lastSeq + 1) malformed('sequence', { expected: lastSeq + 1, seq: line.seq });
-    lastSeq = line.seq;
-    handlers.onLine(line);
+    const read = parseWorkerLine(value);
+    if (read.line === null) malformed(read.problem, value);
+    if (read.seq === null) return;
+    if (read.seq !== lastSeq + 1) malformed('sequence', { expected: lastSeq + 1, seq: read.seq });
+    lastSeq = read.seq;
+    if (read.line !== null) handlers.onLine(read.line);
   };
   const take = (records: ReturnType<typeof decoder.push>): void => {
     for (const record of records) {

@@ -1,6 +1,6 @@
 import { permissionRequest, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const ACP: RuntimeDescriptor = {
+export const ACP: RuntimeDescriptor<'acp'> = {
   name: 'acp',
   title: 'Any ACP agent',
   bins: [],

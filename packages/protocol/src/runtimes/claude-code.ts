@@ -1,6 +1,6 @@
 import { hook, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const CLAUDE_CODE: RuntimeDescriptor = {
+export const CLAUDE_CODE: RuntimeDescriptor<'claude-code'> = {
   name: 'claude-code',
   title: 'Claude Code',
   npmPackage: '@anthropic-ai/claude-code',

@@ -1,6 +1,6 @@
 import { hook, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const CODEX: RuntimeDescriptor = {
+export const CODEX: RuntimeDescriptor<'codex'> = {
   name: 'codex',
   title: 'Codex',
   npmPackage: '@openai/codex',

@@ -1,6 +1,6 @@
 import { sandboxOnly, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const COMMAND: RuntimeDescriptor = {
+export const COMMAND: RuntimeDescriptor<'command'> = {
   name: 'command',
   title: 'Your own command',
   bins: [],

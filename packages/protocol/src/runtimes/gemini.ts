@@ -1,6 +1,6 @@
 import { hook, NO_ENVIRONMENT, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const GEMINI: RuntimeDescriptor = {
+export const GEMINI: RuntimeDescriptor<'gemini'> = {
   name: 'gemini',
   title: 'Gemini CLI',
   npmPackage: '@google/gemini-cli',

@@ -1,6 +1,6 @@
 import { hook, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const NATIVE: RuntimeDescriptor = {
+export const NATIVE: RuntimeDescriptor<'native'> = {
   name: 'native',
   title: 'Native agent',
   bins: [],

@@ -1,6 +1,6 @@
 import { hook, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const OPENCODE: RuntimeDescriptor = {
+export const OPENCODE: RuntimeDescriptor<'opencode'> = {
   name: 'opencode',
   title: 'opencode',
   npmPackage: 'opencode-ai',

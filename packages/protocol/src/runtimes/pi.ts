@@ -1,6 +1,6 @@
 import { hook, type RuntimeDescriptor } from '../runtimes.ts';
 
-export const PI: RuntimeDescriptor = {
+export const PI: RuntimeDescriptor<'pi'> = {
   name: 'pi',
   title: 'Pi',
   npmPackage: '@earendil-works/pi-coding-agent',

@@ -50,8 +50,8 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     isRoot: process.getuid?.() === 0,
   };
   const command = driver.command(input);
-  // For an unknown program it is unknown which settings it reads.
-  const masks = command.masks ?? maskSettings(input);
+  const masks =
+    command.masks ?? maskSettings(input, job.runtime.adapter === undefined ? context.driver.name : undefined);
   warnOfUnmasked(context, masks);
   return {
     command,

@@ -91,7 +91,7 @@ export interface AgentCommand {
   readonly files: readonly AgentFile[];
   /** Folders under HOME that are kept for a later run that resumes this conversation. No written file may be in one. */
   readonly kept?: readonly string[];
-  /** Where the program would obey the repository; absent means every known place of any program. */
+  /** Where the program would obey the repository, if that is not what its descriptor says. */
   readonly masks?: readonly ProjectMask[];
 }
 
@@ -173,8 +173,8 @@ export interface AgentStream {
 }
 
 /** A kind of agent program. Implementations keep no state between starts. */
-export interface RuntimeDriver {
-  readonly name: string;
+export interface RuntimeDriver<N extends string = string> {
+  readonly name: N;
   command(input: DriverInput): AgentCommand;
   /** What makes the program ask before every call over ACP; `full-auto` sets no rules. */
   readonly overAcp?: {

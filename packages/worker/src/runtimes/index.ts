@@ -10,7 +10,7 @@ import { opencode } from './opencode/driver.ts';
 import { pi } from './pi/driver.ts';
 
 /** One driver for each row of the table in protocol; the compiler asks for it. */
-const DRIVERS: Readonly<Record<BuiltInRuntime, RuntimeDriver>> = {
+const DRIVERS: { readonly [K in BuiltInRuntime]: RuntimeDriver<K> } = {
   'claude-code': claudeCode,
   codex,
   gemini,
@@ -23,7 +23,7 @@ const DRIVERS: Readonly<Record<BuiltInRuntime, RuntimeDriver>> = {
 
 /** The driver of a built-in runtime; `null` if there is none of that name. */
 export function findDriver(name: string): RuntimeDriver | null {
-  return Object.values(DRIVERS).find((driver) => driver.name === name) ?? null;
+  return Object.hasOwn(DRIVERS, name) ? DRIVERS[name as BuiltInRuntime] : null;
 }
 export type {
   AgentCommand,

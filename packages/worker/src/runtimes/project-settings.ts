@@ -21,14 +21,17 @@ const ALL_SETTINGS: readonly RepositorySettings[] = [
   QWEN,
 ];
 
-/** The masks for one program's settings, or all, in the folder where the agent works and in every one above it. */
+/**
+ * The masks for one program's settings, in the folder where the agent works and in every one above it. Where it is
+ * unknown what the program reads, all known settings are masked.
+ */
 export function maskSettings(
   input: Pick<DriverInput, 'workspace' | 'workspaceTop' | 'capabilitySkills'>,
-  runtime?: string,
+  runtime: string | undefined,
 ): ProjectMask[] {
   const places = foldersUpTo(input.workspaceTop, input.workspace);
   const own = runtime === undefined ? undefined : RUNTIME_DESCRIPTORS[runtime]?.repository;
-  const settings = runtime === undefined ? ALL_SETTINGS : own === undefined ? [] : [own];
+  const settings = own === undefined ? ALL_SETTINGS : [own];
   return settings.flatMap(({ folder, keep: prompts, instead, files = [] }) => {
     const laid = (input.capabilitySkills ?? []).filter((path) => path.startsWith(`${folder}/skills/`));
     const keep = prompts.includes('skills')

@@ -7,6 +7,7 @@ import { findAcpProgram } from '@caisson/protocol';
 import type { AgentCommand, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createNativeStream } from '../native/stream.ts';
 import { objectOf } from '../json-line.ts';
+import { maskSettings } from '../project-settings.ts';
 
 const CONFIG = '.caisson/acp.json';
 /** Beside the worker's bundle; in a clone, the source. */
@@ -15,7 +16,9 @@ const CLIENT = fileURLToPath(
 );
 
 /** `findInner` returns the driver whose settings a known program shares. */
-export const createAcpDriver = (findInner: (program: string) => RuntimeDriver | null): RuntimeDriver => ({
+export const createAcpDriver = (
+  findInner: (program: string) => RuntimeDriver | null,
+): RuntimeDriver<'acp'> => ({
   name: 'acp',
   command: (input): AgentCommand => {
     const known = findAcpProgram(input.bin, input.settings);
@@ -28,7 +31,7 @@ export const createAcpDriver = (findInner: (program: string) => RuntimeDriver | 
       stdin: input.canAsk === true ? '' : null,
       keepsStdinOpen: input.canAsk === true,
       kept: own?.kept ?? [],
-      ...(own?.masks === undefined ? {} : { masks: own.masks }),
+      ...(known === null ? {} : { masks: maskSettings(input, known.program) }),
       files: [...(own?.files ?? []), { path: `${input.home}/${CONFIG}`, content: JSON.stringify(config) }],
     };
   },

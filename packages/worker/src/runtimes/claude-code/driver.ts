@@ -3,7 +3,6 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createClaudeCodeStream } from './stream.ts';
-import { maskSettings } from '../project-settings.ts';
 import { samplingOf } from '../sampling.ts';
 import { gateLine, stdioServers } from '../session-folder.ts';
 
@@ -26,7 +25,7 @@ const PERMISSIONS = {
 /** Tools that leave the workspace or outlive the turn; Claude decides about the rest. */
 const NEVER = ['EnterWorktree', 'ExitWorktree', 'CronCreate', 'CronDelete', 'CronList', 'ScheduleWakeup'];
 
-export const claudeCode: RuntimeDriver = {
+export const claudeCode: RuntimeDriver<'claude-code'> = {
   name: 'claude-code',
   command: (input): AgentCommand => ({
     argv: argvOf(input),
@@ -35,7 +34,6 @@ export const claudeCode: RuntimeDriver = {
     files: filesOf(input),
     // Only its transcripts: its usual folder may have a mounted log-in, too.
     kept: [`${input.home}/.claude/projects`],
-    masks: maskSettings(input, 'claude-code'),
   }),
   createStream: (start): AgentStream => createClaudeCodeStream(start?.resume?.usage),
 };

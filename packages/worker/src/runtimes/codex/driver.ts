@@ -4,13 +4,12 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createCodexStream } from './stream.ts';
-import { maskSettings } from '../project-settings.ts';
 import { gateLine } from '../session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
 const TOOL_TIMEOUT_S = 86_400;
 
-export const codex: RuntimeDriver = {
+export const codex: RuntimeDriver<'codex'> = {
   name: 'codex',
   command: (input): AgentCommand => ({
     argv: argvOf(input),
@@ -23,7 +22,6 @@ export const codex: RuntimeDriver = {
     stdin: input.prompt,
     files: filesOf(input),
     kept: [`${codexHome(input)}/sessions`],
-    masks: maskSettings(input, 'codex'),
   }),
   createStream: (start): AgentStream => createCodexStream(start?.resume?.usage),
 };

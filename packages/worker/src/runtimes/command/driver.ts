@@ -14,7 +14,7 @@ const MAX_REPLY_LINES = 200;
 const MAX_REPLY_CHARACTERS = 32_768;
 const MAX_DETAIL = 2000;
 
-export const command: RuntimeDriver = {
+export const command: RuntimeDriver<'command'> = {
   name: 'command',
   command: (input): AgentCommand => ({ argv: argvOf(input), env: {}, stdin: null, files: [], masks: [] }),
   createStream: (): AgentStream => createTailStream(),

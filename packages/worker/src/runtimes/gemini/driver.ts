@@ -3,7 +3,6 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createGeminiStream } from './stream.ts';
-import { maskSettings } from '../project-settings.ts';
 import { samplingOf } from '../sampling.ts';
 import { gateLine, stdioServers } from '../session-folder.ts';
 
@@ -24,7 +23,7 @@ const RULES = {
   'full-auto': [],
 } as const;
 
-export const gemini: RuntimeDriver = {
+export const gemini: RuntimeDriver<'gemini'> = {
   name: 'gemini',
   command: (input): AgentCommand => ({
     argv: argvOf(input),
@@ -34,7 +33,6 @@ export const gemini: RuntimeDriver = {
     files: filesOf(input),
     // Only its chats: its usual folder may have a mounted log-in, too.
     kept: [`${input.home}/.gemini/tmp`],
-    masks: maskSettings(input, 'gemini'),
   }),
   overAcp: { args: ({ model }) => ['--approval-mode', 'default', '--model', model ?? DEFAULT_MODEL] },
   createStream: (): AgentStream => createGeminiStream(),

@@ -9,7 +9,7 @@ import { sessionFolder } from '../session-folder.ts';
 const CONFIG = '.caisson/native.json';
 const DEFAULT_MODEL = 'claude-opus-5-5';
 
-export const native: RuntimeDriver = {
+export const native: RuntimeDriver<'native'> = {
   name: 'native',
   command: (input): AgentCommand => ({
     argv: [process.execPath, input.bin, `${input.home}/${CONFIG}`],

@@ -11,7 +11,6 @@ import type {
   RuntimeDriver,
 } from '../contract.ts';
 import { createOpencodeStream } from './stream.ts';
-import { maskSettings } from '../project-settings.ts';
 import { samplingOf } from '../sampling.ts';
 import { sessionFolder } from '../session-folder.ts';
 
@@ -57,7 +56,7 @@ const PERMISSIONS = {
   },
 } as const;
 
-export const opencode: RuntimeDriver = {
+export const opencode: RuntimeDriver<'opencode'> = {
   name: 'opencode',
   command: (input): AgentCommand => ({
     argv: argvOf(input),
@@ -65,7 +64,6 @@ export const opencode: RuntimeDriver = {
     stdin: input.prompt,
     stdout: 'file',
     files: filesOf(input),
-    masks: maskSettings(input, 'opencode'),
   }),
   overAcp: {
     env: {

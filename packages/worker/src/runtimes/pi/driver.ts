@@ -5,7 +5,6 @@
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createPiStream } from './stream.ts';
 import { piExtension } from './extension.ts';
-import { maskSettings } from '../project-settings.ts';
 import { samplingOf } from '../sampling.ts';
 import { sessionFolder } from '../session-folder.ts';
 
@@ -16,7 +15,7 @@ const PROVIDER = 'caisson';
 /** The provider of its log-in that we know. */
 const LOGIN_PROVIDER = 'anthropic';
 
-export const pi: RuntimeDriver = {
+export const pi: RuntimeDriver<'pi'> = {
   name: 'pi',
   command: (input): AgentCommand => ({
     argv: argvOf(input),
@@ -27,7 +26,6 @@ export const pi: RuntimeDriver = {
     },
     stdin: input.prompt,
     files: filesOf(input),
-    masks: maskSettings(input, 'pi'),
   }),
   createStream: (): AgentStream => createPiStream(),
 };
