@@ -51,7 +51,7 @@ const WORDS: EnvelopeHandlers<string> = {
   'question.answered': ({ answer }) => text(answer),
   'question.expired': ({ questionId }) => text(questionId),
   'approval.requested': ({ tool, what, actionClass }) =>
-    sentence([`${text(tool)}: ${text(what)}`, text(actionClass)]),
+    sentence([what.startsWith(tool) ? text(what) : `${text(tool)}: ${text(what)}`, text(actionClass)]),
   'approval.decided': ({ decision, by }) => `${decision} by ${by}`,
   'policy.denied': ({ denial }) => sentence([text(denial.what), `rule ${text(denial.rule)}`]),
   'network.connection': ({ verdict, target, via, detail, bytesUp, bytesDown, durationMs }) =>

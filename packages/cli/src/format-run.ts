@@ -17,7 +17,7 @@ import {
   listOutsideScope,
 } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
-import { countFiles, formatTimeline } from './format-timeline.ts';
+import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
 import { formatTranscript, isWork } from './format-work.ts';
 import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
@@ -26,7 +26,6 @@ import { wrapText } from './wrap-text.ts';
 const MAX_TASK_LINES = 20;
 const MAX_REPLY_LINES = 40;
 const MAX_SAID_LINES = 20;
-const MAX_UNREAD = 500;
 const INDENT = 2;
 /** What stands before a line of the transcript. */
 const OFFSET = 11 + INDENT;
@@ -45,7 +44,7 @@ export function formatRun(
       : ['', style.bold(title), ...trimEnd(lines).flatMap((line) => indentLine(line, columns))];
   return [
     describeHeadline(result, style, elapsedOf(events)),
-    ...describeUnread(result, events),
+    ...describeUnread(result.runId, events),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
     section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),
@@ -73,17 +72,6 @@ function elapsedOf(events: readonly EventEnvelope[]): number {
   const [first] = events;
   const last = events.findLast((event) => isEnding(event));
   return first === undefined || last === undefined ? 0 : Date.parse(last.at) - Date.parse(first.at);
-}
-
-/** What follows is silent about them. */
-function describeUnread({ runId }: DispatchResult, events: readonly EventEnvelope[]): string[] {
-  const types = events.flatMap((event) => (event.type === 'unknown' ? [event.recordedType] : []));
-  if (types.length === 0) return [];
-  const named = [...new Set(types)].join(', ').slice(0, MAX_UNREAD);
-  return [
-    '',
-    `A newer version wrote ${named}. What that says is missing here: caisson logs ${runId} has it.`,
-  ];
 }
 
 function trimEnd(lines: Lines): Lines {

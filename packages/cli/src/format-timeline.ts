@@ -2,6 +2,8 @@
 import { formatExit, nameFailure } from './format-values.ts';
 import { handleEnvelope, recordedTypeOf, type EnvelopeHandlers, type EventEnvelope } from '@caisson/protocol';
 
+const MAX_UNREAD = 500;
+
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   let lastMs = Date.parse(events[0]?.at ?? '');
   let elapsedMs = 0;
@@ -22,6 +24,17 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
     rows.push({ head: `${offset} s  ${String(event.seq).padStart(3)}`, text, count: 1 });
   }
   return rows.map(({ head, text, count }) => `${head}  ${text}${count === 1 ? '' : ` (${count} times)`}`);
+}
+
+/** What `show` cannot say anything about. */
+export function describeUnread(runId: string, events: readonly EventEnvelope[]): string[] {
+  const types = events.flatMap((event) => (event.type === 'unknown' ? [event.recordedType] : []));
+  if (types.length === 0) return [];
+  const named = [...new Set(types)].join(', ').slice(0, MAX_UNREAD);
+  return [
+    '',
+    `A newer version wrote ${named}. What that says is missing here: caisson logs ${runId} has it.`,
+  ];
 }
 
 const nothing = (): string => '';

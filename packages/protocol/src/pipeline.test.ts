@@ -6,8 +6,15 @@ const wrap = (...blocks: unknown[]) => ({ schemaVersion: 1, id: 'pack.name', blo
 
 describe('pipeline spec v1', () => {
   it('fills in the defaults of a script block', () => {
-    expect(parsePipelineSpec(wrap({ kind: 'script', command: 'npm test' }))).toEqual(
-      wrap({ kind: 'script', command: 'npm test', timeoutSeconds: 600, lens: 'gate' }),
+    expect(parsePipelineSpec(wrap({ kind: 'agent' }, { kind: 'script', command: 'npm test' }))).toEqual(
+      wrap({ kind: 'agent' }, { kind: 'script', command: 'npm test', timeoutSeconds: 600, lens: 'gate' }),
+    );
+  });
+
+  it('refuses a pipeline that never runs its task, and names every kind of block', () => {
+    expect(() => parsePipelineSpec(wrap({ kind: 'script', command: 'x' }))).toThrow(/no agent block/);
+    expect(() => parsePipelineSpec(wrap({ kind: 'deploy' }))).toThrow(
+      expect.objectContaining({ remedy: expect.stringContaining('agent, script, capture') }),
     );
   });
 

@@ -39,6 +39,8 @@ export type CaptureBlock = z.infer<typeof CaptureBlock>;
 export const Block = z.discriminatedUnion('kind', [AgentBlock, ScriptBlock, CaptureBlock]);
 export type Block = z.infer<typeof Block>;
 
+const KINDS = Block.def.options.map((block) => block.shape.kind.def.values[0]);
+
 /** `<pack>.<name>`, both kebab-case. */
 export const PipelineId = z
   .string()
@@ -63,7 +65,7 @@ export function parsePipelineSpec(input: unknown): PipelineSpec {
   const parsed = PipelineSpec.safeParse(input);
   if (!parsed.success) {
     throw new PipelineSpecError(`pipeline is malformed: ${describeIssues(parsed.error.issues)}`, {
-      remedy: 'Use blocks of kind agent, script {command} and capture {what: patch|outputs}.',
+      remedy: `Use blocks of kind ${KINDS.join(', ')}; the reference has their fields.`,
     });
   }
   refuseIncoherentOrder(parsed.data.blocks);
@@ -103,8 +105,12 @@ function isSealBlock(block: unknown): boolean {
   return typeof block === 'object' && block !== null && 'kind' in block && block.kind === 'seal';
 }
 
-/** A clean-room check replays the captured patch, so a patch must have been captured before it. */
+/** The task is the agent's; and a clean-room check replays a patch that must have been captured before it. */
 function refuseIncoherentOrder(blocks: readonly Block[]): void {
+  if (!blocks.some((block) => block.kind === 'agent'))
+    throw new PipelineSpecError('pipeline has no agent block, so the task would never run', {
+      remedy: 'Add {kind: agent} where the agent or the command should run.',
+    });
   const room = blocks.findIndex((block) => block.kind === 'script' && block.lens === 'clean-room');
   if (room === -1) return;
   const patch = blocks.findIndex((block) => block.kind === 'capture' && block.what === 'patch');

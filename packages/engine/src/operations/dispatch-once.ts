@@ -17,7 +17,7 @@ export async function dispatchOnce(
   request: DispatchRequest,
   attachment?: Attachment,
 ): Promise<RunHandle> {
-  const key = request.idempotencyKey;
+  const key = (request as DispatchRequest | null)?.idempotencyKey; // admission refuses what is no request
   if (key === undefined) return engine.dispatcher.dispatch(request, attachment);
   const { leases } = engine.ledger;
   const name = `idempotency:${key}`;
