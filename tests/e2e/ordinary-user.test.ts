@@ -107,6 +107,16 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     expect(await project.caisson('verify', run.runId)).toMatchObject({ code: 0 });
   });
 
+  test('gets a private layer on brought folders, and nothing of it stays', async () => {
+    const project = createUserProject();
+    project.sh(
+      'echo node_modules > .gitignore; git add .; git commit -qm i; mkdir node_modules; echo 1 > node_modules/a',
+    );
+    const run = await project.run('--', 'sh', '-c', 'cd node_modules; echo 2 > a; echo 3 > b; cat a b');
+    expect([run.status, run.stdout]).toEqual(['done', '2\n3\n']);
+    project.sh('test "$(cat node_modules/*)" = 1; test -z "$(ls .caisson/runtime/layers)"');
+  });
+
   test.each(['worktree', 'in-place'])(
     'learns before anything runs that a repository of another user keeps no work, workspace %s',
     async (workspace) => {

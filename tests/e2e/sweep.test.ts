@@ -32,7 +32,10 @@ function leave({ config }: Engine, name: string): string {
 }
 
 const DRAFT = '.caisson-0123456789abcdef01.tmp';
-const FOLDERS = ['jobs', 'results', 'events', 'spool', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
+const FOLDERS = [
+  ...['jobs', 'results', 'events', 'spool', 'captures', 'mailboxes', 'homes', 'logins', 'net', 'overlays'],
+  'layers',
+];
 
 it('a host sweeps beside its first dispatch, and again as long as it lives', async () => {
   const engine = await openEngine();

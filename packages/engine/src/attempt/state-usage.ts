@@ -12,7 +12,7 @@ export interface SpaceHolder {
 /** Folders whose entries each belong to one attempt, or to one run. */
 const PARTED = [
   ...['worktrees', 'trash', 'held-back'],
-  ...['overlays', 'captures', 'spool', 'homes'].map((name) => join('runtime', name)),
+  ...['overlays', 'captures', 'spool', 'homes', 'layers', 'sessions'].map((name) => join('runtime', name)),
 ];
 const WHOLE = ['store', 'ledger.db', 'ledger.db-wal'];
 const WORTH_TELLING_BYTES = 2 ** 20;

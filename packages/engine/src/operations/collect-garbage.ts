@@ -33,7 +33,7 @@ const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 /** Folders of `runtime` in which each attempt has its own file or folder, which its clean-up removes. */
-const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'logins', 'net', 'overlays'];
+const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'layers', 'logins', 'net', 'overlays'];
 
 export interface GarbageReport extends SweptStore {
   /** Blobs that the bucket lacked and has now; null without a bucket. */
