@@ -33,6 +33,26 @@ describe('outputs', () => {
     symlinkSync('/tmp', join(project.root, 'half/deep'));
     const refused = await project.caisson('outputs', '--to', 'half');
     expect([refused.code, existsSync(join(project.root, 'half/a.txt'))]).toEqual([1, false]);
+    symlinkSync('..', join(project.root, 'report'));
+    for (const to of ['report', 'report/deeper'])
+      expect(await project.caisson('outputs', '--to', to)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('is a link') as string,
+      });
+  });
+
+  it.each([
+    ['a repository of its own', '.git/HEAD .git/config'],
+    ['a folder that git takes for one', 'HEAD config objects/x refs/x'],
+    ['another place for the repository that is there', '.git/commondir'],
+    ['settings of a shell and of git', 'deep/.envrc'],
+  ])('bring no %s', async (_, names) => {
+    const project = createProject();
+    const write = 'for name in "$@"; do mkdir -p "outputs/$(dirname $name)"; echo x >"outputs/$name"; done';
+    await project.run('--', 'sh', '-c', write, 'sh', ...names.split(' '));
+    const refused = await project.caisson('outputs', '--to', 'taken');
+    expect([refused.code, existsSync(join(project.root, 'taken'))]).toEqual([1, false]);
+    expect(refused.stderr).toContain('nothing was copied');
   });
 });
 
@@ -81,9 +101,9 @@ describe('the list of runs', () => {
 describe('the exit code', () => {
   it('of a plain command is its own, and the run is called failed', async () => {
     const project = createProject();
-    const { code, stdout } = await project.caisson('run', '--', 'sh', '-c', 'exit 42');
-    expect([code, stdout]).toEqual([42, expect.stringContaining('the command exited with code 42')]);
-    expect(stdout).not.toContain('provider');
+    const { code, stderr } = await project.caisson('run', '--', 'sh', '-c', 'exit 42');
+    expect([code, stderr]).toEqual([42, expect.stringContaining('the command exited with code 42')]);
+    expect(stderr).not.toContain('provider');
     expect((await project.caisson('runs', '--status', 'failed')).stdout).toContain('failed');
   });
 
@@ -92,8 +112,8 @@ describe('the exit code', () => {
     const checked = await project.caisson('run', '--verify', 'false', '-o', 'json', '--', 'true');
     expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([1, { status: 'done' }]);
     const reported = ['run', '--verify', 'false', '--verify-report-only', '--', 'true'];
-    const { code, stdout } = await project.caisson(...reported);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('verify: did not pass')]);
+    const { code, stderr } = await project.caisson(...reported);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('verify: did not pass')]);
   });
 });
 
@@ -119,10 +139,9 @@ it('a shell completes runs, agents, runtimes and models', async () => {
 describe('words that are true', () => {
   it('a run says how long the work took and how long the user waited, and shows a short output whole', async () => {
     const project = createProject({ config: 'workspace: { setup: "sleep 1.2" }\n', trusts: true });
-    const { stdout } = await project.caisson('run', '--', 'printf', '\n  all of it\n');
-    expect(stdout).toMatch(/finished +run_\w+ +[\d.]+ m?s \([\d.]+ s in all\)/);
-    expect(stdout).not.toContain('the end of');
-    expect((await project.caisson('show')).stdout).toMatch(/in all\)/);
+    const { stderr } = await project.caisson('run', '--', 'printf', '\n  all of it\n');
+    expect(stderr).toMatch(/finished +run_\w+ +[\d.]+ m?s \([\d.]+ s in all\)/);
+    expect(stderr).not.toContain('the end of');
   });
 
   it('a memory of ten bytes is refused with what was meant', async () => {

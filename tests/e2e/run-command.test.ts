@@ -54,7 +54,7 @@ describe('caisson run -- CMD', () => {
       stderr: 'oops\n',
       failure: { reason: 'provider-failed', cause: 'exit-code', step: 11 },
     });
-    expect(result.cli.code).toBe(1);
+    expect(result.cli.code).toBe(7);
   });
 
   it('captures the outputs of a command that fails, and of one that fails and asks', async () => {

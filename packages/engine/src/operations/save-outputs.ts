@@ -1,8 +1,13 @@
-/** Copies what a run left in `outputs/` to a folder of the user: all of it or nothing, and never over a file. */
-import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
+/**
+ * Copies what a run left in `outputs/` to a folder of the user: all of it or nothing.
+ * O1  No file is replaced, and no link of the project is followed.
+ * O2  It is an exit as the patch is: what another program would obey by itself does not pass, and neither does what makes
+ *     the folder a repository, whose settings git obeys.
+ */
+import { createWriteStream, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { findStats, leavesFolder } from '@caisson/ground';
+import { findStats, leavesFolder, riskOfName } from '@caisson/ground';
 import { CaissonError, type OutputFile } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
@@ -20,8 +25,13 @@ export async function saveOutputs(engine: Engine, runId: string, to: string): Pr
   requireRemembered(engine, runId);
   const { result } = await describeRun(engine.rooms, runId);
   const folder = resolve(to);
+  requireNoLink(folder, engine.config.projectRoot);
   const plan = (result?.outputs ?? []).map((output) => ({ output, path: pathOf(output) }));
   for (const { path } of plan) requireFree(folder, path);
+  requireHarmless(
+    folder,
+    plan.map(({ path }) => path),
+  );
   const written: string[] = [];
   try {
     for (const { output, path } of plan) {
@@ -46,7 +56,56 @@ function pathOf({ path }: OutputFile): string {
   throw new OutputsRefusedError(`the output ${JSON.stringify(path)} has a path outside of ${ROOT}/`);
 }
 
-/** Nothing is replaced, and no link on the way is followed. */
+/** O1. A commit may bring a link along that has the name of an ordinary folder. */
+function requireNoLink(folder: string, projectRoot: string): void {
+  const inside = relative(projectRoot, folder);
+  const places = leavesFolder(inside)
+    ? ['']
+    : inside.split('/').map((_, at, all) =>
+        all
+          .slice(at + 1)
+          .map(() => '..')
+          .join('/'),
+      );
+  for (const place of places.map((up) => resolve(folder, up)))
+    if (findStats(place)?.isSymbolicLink() === true)
+      throw new OutputsRefusedError(`${place} is a link, and outputs go through none`, {
+        remedy: 'Name a folder of your own with --to.',
+      });
+}
+
+/** O2 */
+function requireHarmless(folder: string, paths: readonly string[]): void {
+  for (const path of paths) {
+    const risk = riskOfName(path);
+    if (risk !== null) throw refuseRisky(path, risk.why);
+    const parent = dirname(join(folder, path));
+    if (GIT_PARTS.has(path.split('/').at(-1) ?? '') && wouldBeGitDir(folder, paths, relative(folder, parent)))
+      throw refuseRisky(path, 'would make its folder a git repository, whose settings git obeys');
+  }
+}
+
+const GIT_PARTS = new Set(['HEAD', 'commondir', 'config']);
+
+/** As git recognises one, with what is there already. */
+function wouldBeGitDir(folder: string, paths: readonly string[], below: string): boolean {
+  const prefix = below === '' ? '' : `${below}/`;
+  const planned = paths
+    .filter((path) => path.startsWith(prefix))
+    .map((path) => path.slice(prefix.length).split('/')[0] ?? '');
+  const there =
+    findStats(join(folder, below))?.isDirectory() === true ? readdirSync(join(folder, below)) : [];
+  const names = new Set([...planned, ...there]);
+  return names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')));
+}
+
+function refuseRisky(path: string, why: string): OutputsRefusedError {
+  return new OutputsRefusedError(`the output ${path} ${why}; nothing was copied`, {
+    remedy: 'caisson show -o json names the blob of each output, if you want to look at it.',
+  });
+}
+
+/** O1 */
 function requireFree(folder: string, path: string): void {
   const parts = path.split('/');
   for (const [index] of parts.entries()) {
