@@ -37,7 +37,7 @@ async function describeEarlierRun({ ledger, store }: Rooms, runId: string): Prom
     ...(reply === '' ? [] : [quote('Reply', reply, MAX_REPLY_CHARACTERS)]),
     ...(question === undefined ? [] : [quote('Question', question.text, MAX_REPLY_CHARACTERS)]),
     ...(typeof question?.answer === 'string' ? [quote('Answer', question.answer, MAX_REPLY_CHARACTERS)] : []),
-    `Ended as: ${row?.status ?? 'unknown'}${describeFailure(row?.failure)}`,
+    describeEnding(row?.status, row?.failure),
   ].join('\n');
 }
 
@@ -52,10 +52,11 @@ async function readReply(store: Rooms['store'], ref: string | undefined): Promis
   }
 }
 
-function describeFailure(failure: Failure | undefined): string {
+/** The detail of a failure is often what a program said last. */
+function describeEnding(status = 'unknown', failure?: Failure): string {
   return failure === undefined
-    ? ''
-    : ` (${failure.reason}: ${shorten(failure.detail, MAX_DETAIL_CHARACTERS)})`;
+    ? `Ended as: ${status}`
+    : quote(`Ended as: ${status} (${failure.reason})`, failure.detail, MAX_DETAIL_CHARACTERS);
 }
 
 /** Indented: what was said cannot be taken for a line of ours. */
