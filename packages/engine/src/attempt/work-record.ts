@@ -1,9 +1,11 @@
 /**
  * What an agent says and does, in the record of its run: at most so many events an attempt. Others are only published,
- * and counted in the record (`work.gap`).
+ * and counted in the record (`work.gap`). A part is for the calls that the broker saw, however much the agent says.
  */
 import { MAX_WORK_EVENTS, type DataOf, type WorkType } from '@caisson/protocol';
-import type { RunRecord } from '../ledger/index.ts';
+import type { RunRecord, StoredEvent } from '../ledger/index.ts';
+
+const MIN_MODEL_CALLS = 500;
 
 export interface WorkRecord {
   /** `id` makes it idempotent. */
@@ -12,20 +14,26 @@ export interface WorkRecord {
   close(): void;
 }
 
-/** `recorded`: the ids of what an earlier host has recorded of this attempt. */
+/** `recorded`: what an earlier host has recorded of this attempt. */
 export function createWorkRecord(
   record: RunRecord,
   { runId, attempt }: { runId: string; attempt: number },
-  recorded: readonly string[] = [],
+  recorded: readonly Pick<StoredEvent, 'id' | 'type'>[] = [],
 ): WorkRecord {
-  const known = new Set(recorded);
+  const known = new Set(recorded.map(({ id }) => id));
   const missing = new Map<string, number>();
   let room = MAX_WORK_EVENTS - recorded.length;
+  let agentRoom = MAX_WORK_EVENTS - MIN_MODEL_CALLS - recorded.filter(isOfAgent).length;
+  const takeRoom = (type: WorkType): boolean => {
+    const fits = room > 0 && (agentRoom > 0 || !isOfAgent({ type }));
+    if (fits) room -= 1;
+    if (fits && isOfAgent({ type })) agentRoom -= 1;
+    return fits;
+  };
   return {
     keep(type, data, id) {
       if (id !== undefined && known.has(id)) return;
-      room -= 1;
-      if (room >= 0) return record.keep(type, data, { attempt, ...(id === undefined ? {} : { id }) });
+      if (takeRoom(type)) return record.keep(type, data, { attempt, ...(id === undefined ? {} : { id }) });
       missing.set(type, (missing.get(type) ?? 0) + 1);
       record.publish(type, data, attempt);
     },
@@ -37,4 +45,8 @@ export function createWorkRecord(
       missing.clear();
     },
   };
+}
+
+function isOfAgent({ type }: { readonly type: string }): boolean {
+  return type !== 'model.called';
 }

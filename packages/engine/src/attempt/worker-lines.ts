@@ -98,11 +98,9 @@ export async function keepLeftLines(
   work.close();
 }
 
-function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): string[] {
+function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): StoredEvent[] {
   const types: readonly string[] = WORK_TYPES;
-  return events
-    .filter((event) => event.attempt === attempt && types.includes(event.type))
-    .map(({ id }) => id);
+  return events.filter((event) => event.attempt === attempt && types.includes(event.type));
 }
 
 function dataOf<L extends WorkerLine>({
