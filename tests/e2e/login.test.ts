@@ -112,13 +112,18 @@ describe('the log-in of the user', () => {
     expect(own.match(/login: mount/g)).toHaveLength(4);
   });
 
-  it('is not replaced by that of another account, which an agent invents', async () => {
+  it('is not replaced by that of another account, and not taken for another program by a retry', async () => {
     const project = prepare('cat bad.json > "$LOGIN"; exit 9');
     const [file, before] = FORMATS.codex;
     project.write('bad.json', JSON.stringify(codex('another', 2, 'refresh-token-2')));
     const ran = await project.run('--runtime', 'codex', '--login', '--retries', '0', 'be bad');
     expect(await warningsOf(project, ran.runId)).toEqual([expect.stringContaining('is of another account')]);
     expect(read(join(project.home, file))).toEqual(before);
+    const other = ['--runtime', 'claude-code', '--network', 'none'];
+    const { stdout } = await project.caisson('retry', ran.runId, ...other, '-o', 'json');
+    const { runId } = JSON.parse(stdout) as { runId: string };
+    expect((await project.events(runId))[0]).toMatchObject({ runtime: 'claude-code', credential: 'none' });
+    expect(project.ownConfig().match(/login: mount/g)).toHaveLength(1);
   });
 
   it('that one run refreshes is in the other one at once', async () => {

@@ -75,10 +75,11 @@ function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<Data
 
 /**
  * The request for a later `caisson retry`: references to secrets, never their values. The parent stays in it: a
- * repeated request does not get more than the parent's grant.
+ * repeated request does not get more than the parent's grant. An agreement to a log-in does not: it is for one runtime,
+ * and the user's own file has it.
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
-  const { runId: _runId, idempotencyKey: _key, inputs: _files, ...rest } = run.request;
+  const { runId: _runId, idempotencyKey: _key, inputs: _files, login: _login, ...rest } = run.request;
   return { ...rest, ...toStoredInputs(run.inputs) };
 }
 

@@ -51,10 +51,12 @@ function sendsOfRuntime(name: string, project: ConfigFile, user: ConfigFile): Ke
   if (known.includes(to)) return [];
   const key =
     asked.apiKey ?? own.apiKey ?? (descriptor?.keyEnv === undefined ? undefined : `env:${descriptor.keyEnv}`);
-  const usesLogin = (asked.login ?? own.login) === 'mount';
   return [
     ...(key === undefined ? [] : [{ by: `runtimes.${name}`, credential: key, to }]),
-    ...(usesLogin ? [{ by: `runtimes.${name}`, credential: `your log-in of ${name}`, to }] : []),
+    // Also before the user agreed to its use: --login asks nothing about the address.
+    ...(descriptor?.login === undefined
+      ? []
+      : [{ by: `runtimes.${name}`, credential: `your log-in of ${name}`, to }]),
   ];
 }
 
