@@ -47,7 +47,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       patch: ['files', 'git', 'staging'],
       risk: ['files', 'git'],
       session: ['files'],
-      sandbox: ['processes'],
+      sandbox: ['files', 'processes'],
     },
   },
   worker: {

@@ -82,7 +82,7 @@ export async function prepareWorktree(
 }
 
 function describeMissing({ projectRoot }: PrepareOptions, name: string): string {
-  return `workspace.include: ${name} is not in ${projectRoot}`;
+  return `workspace.include: ${name} is not in ${projectRoot}, or is behind a link`;
 }
 
 async function findStart(

@@ -38,6 +38,17 @@ describe('files that a workspace includes', () => {
     expect(readdirSync(join(root, 'outside'))).toEqual([]);
   });
 
+  it('are never read through a link, and a name that looks like a pattern is a name', async () => {
+    writeFileSync(join(root, 'outside/id_rsa'), 'key');
+    mkdirSync(join(root, 'from/app/[id]'), { recursive: true });
+    writeFileSync(join(root, 'from/app/[id]/.env'), 'PORT=1');
+    symlinkSync(join(root, 'outside'), join(root, 'from/conf'));
+    const patterns = ['conf/id_rsa', 'app/[id]/.env'];
+    const included = await includeFiles({ patterns, from: join(root, 'from'), to: join(root, 'to') });
+    expect(included).toEqual({ brought: ['app/[id]/.env'], missing: ['conf/id_rsa'] });
+    expect(readdirSync(join(root, 'to'))).toEqual(['app']);
+  });
+
   it('never go through a link that leads nowhere yet', async () => {
     symlinkSync(join(root, 'absent'), join(root, 'to/packages'));
     await include().catch((error: unknown) => expect(error).toBeInstanceOf(Error));

@@ -2,12 +2,14 @@
  * Copies ignored files that a workspace needs (`workspace.include`), by reflink if the file system supports it.
  *
  * I1  Nothing is written outside the target: a link on the way there ends the copy of that path.
+ * I2  Nothing is read through a link on the way, even if one is put there meanwhile: such a path counts as missing.
  */
 import { cp, glob, lstat, mkdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 
 import { CaissonError, definedOnly } from '@caisson/protocol';
 
+import { beneath, LinkInPathError } from './beneath.ts';
 import { runBounded } from '../processes/index.ts';
 import { isErrno } from '../platform/index.ts';
 
@@ -38,7 +40,11 @@ export async function includeFiles(options: IncludeOptions): Promise<Included> {
   for (const pattern of options.patterns) {
     const paths = await findPaths(options.from, checkPattern(pattern));
     if (paths.length === 0) missing.push(pattern);
-    for (const path of paths) if (await bring(options, path)) brought.push(path);
+    for (const path of paths) {
+      const isNew = await bringBeneath(options, path);
+      if (isNew === null) missing.push(path);
+      if (isNew === true) brought.push(path);
+    }
   }
   return { brought, missing };
 }
@@ -63,13 +69,26 @@ function checkPattern(pattern: string): string {
 }
 
 async function findPaths(from: string, pattern: string): Promise<string[]> {
-  if (!/[*?[{]/.test(pattern)) return (await kindOf(join(from, pattern))) === null ? [] : [pattern];
+  if ((await kindOf(join(from, pattern))) !== null) return [pattern]; // a name may look like a pattern
+  if (!/[*?[{]/.test(pattern)) return [];
   return (await Array.fromAsync(glob(pattern, { cwd: from }))).toSorted();
 }
 
+/** I2. Null behind a link. */
+async function bringBeneath(options: IncludeOptions, path: string): Promise<boolean | null> {
+  const place = Buffer.from(join(options.from, path).slice(1));
+  try {
+    // `cp` is another process: it reaches our open folder by our number.
+    const own = (at: Buffer): string => at.toString().replace('/self/', `/${process.pid}/`);
+    return await beneath('/', place, (at) => bring(options, own(at), path));
+  } catch (error) {
+    if (error instanceof LinkInPathError) return null;
+    throw error;
+  }
+}
+
 /** False when the workspace already has the path: what git tracks is not replaced. */
-async function bring(options: IncludeOptions, path: string): Promise<boolean> {
-  const source = join(options.from, path);
+async function bring(options: IncludeOptions, source: string, path: string): Promise<boolean> {
   const target = join(options.to, path);
   const existing = await kindOf(target);
   if (existing === 'other' || (await leadsAway(options.to, dirname(target)))) return false;

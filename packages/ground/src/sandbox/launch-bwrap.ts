@@ -33,6 +33,7 @@ import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
 import { findVanished, startFailure } from './start-failure.ts';
 import { readGateWord, openGate } from './start-gate.ts';
+import { verifyLayers } from './verify-layers.ts';
 import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tree.ts';
 
 const MAX_VANISHED = 8;
@@ -112,7 +113,7 @@ async function bringUp(
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
   view.agent = findAgent(view.init);
-  const limitsInotify = await finishView(spawned, inotify, view.init, kill);
+  const limitsInotify = await finishView(spawned, spec, inotify, view.init, kill);
   openGate(gate);
 
   const streams = [spawned.stdout, stderr];
@@ -143,11 +144,21 @@ async function bringUp(
 
 /** What is done in the namespaces while the program waits at the gate. Returns whether inotify is limited. */
 async function finishView(
-  { layers }: SpawnedBwrap,
+  { layers, plan }: SpawnedBwrap,
+  spec: SandboxSpec,
   inotify: InotifyLimiter,
   init: NamedProcess | null,
   kill: () => void,
 ): Promise<boolean> {
+  try {
+    await verifyLayers(spec, plan, init?.pid ?? 0);
+  } catch (error) {
+    inotify.cancel();
+    layers?.cancel();
+    kill();
+    await gone(init);
+    throw error;
+  }
   const [limitsInotify, isLayered] = await Promise.all([
     init !== null && inotify.limit(init.pid),
     layers === null || (init !== null && layers.mount(init.pid)),

@@ -13,6 +13,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeTree } from '../files/index.ts';
+import { findBwrap } from './bwrap-location.ts';
+import { verifyLayers } from './verify-layers.ts';
 import { launchSandbox, type SandboxSpec } from './index.ts';
 
 describe('a folder with a private layer', () => {
@@ -100,6 +102,21 @@ describe('a folder with a private layer', () => {
     symlinkSync(join(root, 'elsewhere'), packages);
     const { stdout } = await run(`cat /proc/mounts | grep -c node_modules`);
     expect(stdout).toBe('0\n');
+  });
+
+  it('is not shown when a link took its place while the sandbox was built', async () => {
+    mkdirSync(join(root, 'keys'));
+    writeFileSync(join(root, 'keys/id'), 'key of the user');
+    const bwrap = findBwrap() ?? '';
+    const swap = `mv '${folder}' '${root}/aside'; ln -s '${root}/keys' '${folder}'`;
+    const bwrapPath = join(root, 'bwrap');
+    writeFileSync(bwrapPath, `#!/bin/sh\n${swap}\nexec ${bwrap} "$@"\n`, { mode: 0o755 });
+    const refused = launchSandbox({ ...spec, argv: ['cat', join(target, 'id')] }, { bwrapPath });
+    await expect(refused).rejects.toThrow('was replaced while the sandbox was built');
+    const mount = { kind: 'bind', source: join(root, 'aside'), target: join(root, 'keys') } as const;
+    const folders = [{ source: mount.source, target: mount.target }];
+    const swappedBack = verifyLayers({ layers: { folders } }, [{ ...mount, writable: false }], process.pid);
+    await expect(swappedBack).rejects.toThrow('was replaced');
   });
 
   it('is read-only without a store, and where the kernel refuses a layer', async () => {

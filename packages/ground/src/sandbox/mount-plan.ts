@@ -135,7 +135,7 @@ function workspaceMounts(spec: SandboxSpec): Mount[] {
 function layerWishes({ layers, workspace }: SandboxSpec): Wish[] {
   return (layers?.folders ?? []).flatMap(({ source, target }, index): Wish[] => {
     if (findRealPath(source) !== source) return []; // its owner removed or replaced it meanwhile
-    const mount = { ...bind(source, canonical(target), false), layer: String(index) };
+    const mount = { ...bindAsNamed(source, canonical(target)), layer: String(index) };
     const inside = workspace === null ? '..' : relative(workspace.target, target);
     if (workspace === null || leavesFolder(inside)) return [{ mount, whenMissing: 'refuse' }];
     const root = findRealPath(workspace.source) ?? workspace.source;
@@ -152,7 +152,7 @@ function guardWorkspace(
   const layered = findGuardedInLayers(spec);
   const isWritable = spec.workspace?.readOnly !== true;
   return {
-    layered: layered.readOnly.map(({ source, target }) => bind(source, target, false)),
+    layered: layered.readOnly.map(({ source, target }) => bindAsNamed(source, target)),
     readOnly: [
       ...pinned.map(({ source, target }) => bind(source, target, true)),
       ...readOnly.map(({ source, target }) => bind(source, target, false)),
@@ -227,6 +227,11 @@ function bind(source: string, target: string, writable: boolean): Mount & { kind
   if (real === null)
     throw new SandboxSpecError(`The path ${source} cannot be made visible at ${target}: it does not exist.`);
   return { kind: 'bind', source: real, target, writable };
+}
+
+/** Without a look at links, which verify-layers.ts refuses. */
+function bindAsNamed(source: string, target: string): Mount & { kind: 'bind' } {
+  return { kind: 'bind', source, target, writable: false };
 }
 
 function scratch(target: string, maxBytes: number, mode: number): Mount & { kind: 'scratch' } {

@@ -11,7 +11,7 @@ import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts
 import { SandboxUnavailableError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { listReadOnlyLayers, prepareLayers, type LayerMounter } from './layer-mounts.ts';
-import { planMounts } from './mount-plan.ts';
+import { planMounts, type Mount } from './mount-plan.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { listSystemView } from './system-view.ts';
@@ -25,6 +25,7 @@ export interface SpawnedBwrap {
   readonly drain: OutputPipes['drain'];
   readonly gate: Duplex;
   readonly status: Duplex;
+  readonly plan: readonly Mount[];
   readonly layers: LayerMounter | null;
   readonly readOnlyLayers: readonly string[];
 }
@@ -76,6 +77,7 @@ export function spawnBwrap(
       drain: pipes.drain,
       gate: child.stdio[gateFd] as Duplex,
       status: child.stdio[statusFd] as Duplex,
+      plan,
       layers: prepareLayers(spec, plan),
       readOnlyLayers: listReadOnlyLayers(plan),
     };
