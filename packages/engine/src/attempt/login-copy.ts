@@ -129,6 +129,7 @@ async function compareOne({
   const refreshed = readRefreshed(before, inside);
   if (refreshed.kind === 'refused') return { text: refusal(file, refreshed.why), isGood: false };
   if (users !== before) {
+    if (readRefreshed(before, users).kind === 'refused') return null; // the user is somebody else now: that is not for this run
     replaceCopy({ copy, base }, users);
     return null;
   }

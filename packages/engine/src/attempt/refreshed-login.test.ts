@@ -50,3 +50,14 @@ it('every token and key of a file is known to the redactor', () => {
   });
   expect(listTokens(text)).toEqual(['access-1234', 'key-12345']);
 });
+
+it('a time that is no number is refused, and secrets of every name are redacted', () => {
+  const before = '{"expiresAt":5,"accessToken":"first-token"}';
+  expect(readRefreshed(before, '{"expiresAt":1e999,"accessToken":"first-token"}')).toMatchObject({
+    kind: 'refused',
+  });
+  const file = {
+    servers: { one: { clientSecret: 'very-secret-1', accessToken: 'very-secret-2', url: 'not-secret' } },
+  };
+  expect(listTokens(JSON.stringify(file))).toEqual(['very-secret-1', 'very-secret-2']);
+});

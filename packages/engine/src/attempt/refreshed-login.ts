@@ -46,7 +46,11 @@ export function readRefreshed(before: string, after: string): Refreshed {
 export function listTokens(text: string): string[] {
   const found: string[] = [];
   const visit = (value: unknown, name: string): void => {
-    if (typeof value === 'string' && (TOKENS.has(name) || /key$/i.test(name)) && value.length >= 8)
+    if (
+      typeof value === 'string' &&
+      (TOKENS.has(name) || /(?:key|secret|token|password)$/i.test(name)) &&
+      value.length >= 8
+    )
       found.push(value);
     if (isMap(value)) for (const [key, member] of Object.entries(value)) visit(member, key);
   };
@@ -69,7 +73,8 @@ function merge(known: unknown, changed: unknown, depth: number): unknown {
 
 function takeToken(name: string, known: unknown, next: unknown): unknown {
   if (typeof next !== typeof known) throw new Error(`"${name}" is missing or of another kind`);
-  if (typeof next === 'number') return next;
+  if (typeof next === 'number' && Number.isFinite(next)) return next;
+  if (typeof next === 'number') throw new Error(`"${name}" is no number`);
   if (typeof next !== 'string' || typeof known !== 'string') return known;
   if (next.length > MAX_TOKEN || !/^[\u0021-\u007e]+$/.test(next))
     throw new Error(`"${name}" is not a token`);
