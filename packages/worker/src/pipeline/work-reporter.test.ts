@@ -78,3 +78,30 @@ test('a secret that lies across the cut leaves no part of itself, and every line
     expect(said[0]).toMatchObject({ cutBytes: expect.any(Number) as number });
   }
 });
+
+test('redactions that make a text shorter bring no part of a secret into what is kept', () => {
+  const value = `begin-${'0123456789abcdef'.repeat(180)}`;
+  const attempt = createAttemptFixture({ secrets: [{ name: 'LONG', value }] });
+  onTestFinished(attempt.remove);
+  const work = createWorkReporter(attempt.context);
+  const text = `${value.repeat(22)}${'x'.repeat(64 * 1024 - 22 * value.length - 1500)}${value.repeat(22)}`;
+  for (let at = 0; at < text.length; at += 1000)
+    work.report({ kind: 'text', text: text.slice(at, at + 1000), isPiece: true });
+  work.report({ kind: 'text', text: '' });
+  work.report(start(text, { command: text }));
+  work.report({ kind: 'tool-end', callId: text, ok: false, detail: value.repeat(30) });
+  expect(attempt.said.map(({ kind }) => kind)).toEqual(['agent.said', 'tool.started', 'tool.ended']);
+  expect(JSON.stringify(attempt.said)).not.toMatch(/begin-|0123456789abcdef/);
+});
+
+test('a call whose end is never reported ends in the record, also when its id is used again', () => {
+  const signals = Array.from({ length: 1001 }, (_, index) => start(String(index), { command: 'x' }));
+  const said = report(...signals, start('5', { command: 'y' }), { kind: 'tool-end', callId: '5', ok: true });
+  const ends = said.flatMap((line) => (line.kind === 'tool.ended' ? [line] : []));
+  expect(ends.length).toBe(1002);
+  expect(ends.slice(0, 3).map(({ callId, ok, detail }) => [callId, ok, detail])).toEqual([
+    ['0', false, 'its end was not reported'],
+    ['5', false, 'its end was not reported'],
+    ['5', true, undefined],
+  ]);
+});

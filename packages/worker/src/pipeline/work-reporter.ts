@@ -12,9 +12,10 @@ import type { AgentSignal } from '../runtimes/index.ts';
 const MAX_TEXT_BYTES = MAX_WORK_EVENT_BYTES - 1024;
 const MAX_DETAIL_BYTES = 1024;
 const MAX_NAME_BYTES = 200;
-/** So much of a text is read: far more than is kept, so that no secret lies across the end of what is kept. */
+/** So much of a text is read: far more than is kept. */
 const LOOK = 64 * 1024;
 const MAX_OPEN = 1000;
+const UNREPORTED = { ok: false, detail: 'its end was not reported' };
 
 export interface WorkReporter {
   report(signal: AgentSignal): void;
@@ -26,10 +27,16 @@ export function createWorkReporter({ redactor, writer, job }: AttemptContext): W
   const open = new Map<string, { callId: string; tool: string; startedAt: number }>();
   let pieces = '';
   let piecesBytes = 0;
-  const clean = (text: string): string => redactor.redact(text);
-  const name = (text: string): string => fitHead(clean(text.slice(0, LOOK)), MAX_NAME_BYTES);
+  const cleanHead = (text: string): string =>
+    text.length <= LOOK
+      ? redactor.redact(text)
+      : redactor
+          .createStream()
+          .push(Buffer.from(text.slice(0, LOOK)))
+          .toString(); // WR1: without the undecided rest
+  const name = (text: string): string => fitHead(cleanHead(text), MAX_NAME_BYTES);
   const say = (text: string, bytes: number, more: { isWaiting?: true } = {}): void => {
-    const said = clean(text.slice(0, LOOK)).trim();
+    const said = cleanHead(text).trim();
     if (said === '') return;
     const shown = fitHead(said, MAX_TEXT_BYTES);
     const cutBytes = shown === said && text.length <= LOOK ? 0 : bytes - Buffer.byteLength(shown);
@@ -45,18 +52,20 @@ export function createWorkReporter({ redactor, writer, job }: AttemptContext): W
     piecesBytes = 0;
   };
   const start = ({ callId, tool, input }: Extract<AgentSignal, { kind: 'tool-start' }>): void => {
-    if (open.size >= MAX_OPEN) open.clear();
+    if (open.has(callId)) end(callId, UNREPORTED);
+    const [oldest] = open.size < MAX_OPEN ? [] : open.keys();
+    if (oldest !== undefined) end(oldest, UNREPORTED);
     const call = { callId: name(callId), tool: name(tool), startedAt: performance.now() };
     open.set(callId, call);
-    const words = describeInput(input).slice(0, LOOK).replaceAll(`${job.workspace.cwd}/`, '');
-    const what = fitHead(clean(words), MAX_TEXT_BYTES);
+    const words = describeInput(input).replaceAll(`${job.workspace.cwd}/`, '');
+    const what = fitHead(cleanHead(words), MAX_TEXT_BYTES);
     writer.write({ kind: 'tool.started', callId: call.callId, tool: call.tool, what });
   };
   const end = (callId: string, how: Pick<ToolEnd, 'ok' | 'detail' | 'durationMs'>): void => {
     const call = open.get(callId);
     if (call === undefined) return;
     open.delete(callId);
-    writer.write(describeEnd(call, how, clean));
+    writer.write(describeEnd(call, how, (text) => redactor.redact(text)));
   };
   return {
     report(signal) {
@@ -81,7 +90,7 @@ function describeEnd(
   { ok, detail, durationMs = performance.now() - startedAt }: Pick<ToolEnd, 'ok' | 'detail' | 'durationMs'>,
   clean: (text: string) => string,
 ): WorkerSaying {
-  const words = fitTail(clean((detail ?? '').slice(-LOOK)).trim(), MAX_DETAIL_BYTES);
+  const words = fitTail(clean(detail ?? '').trim(), MAX_DETAIL_BYTES);
   return {
     kind: 'tool.ended',
     callId,
