@@ -217,6 +217,17 @@ test(
     const filesOn = (branch: string) => project.git('ls-tree', '--name-only', branch).match(/\w+(?=\.txt)/g);
     expect(filesOn('left')).toEqual(['a', 'begun', 'left']);
     expect(filesOn('right')).toEqual(['a', 'begun', 'right']);
+    // A retry in another conversation begins as the run that it repeats did, however often.
+    const repeated = await go(project, 'retry', left.runId, '--runtime', 'echo', '--branch', 'again');
+    expect(repeated.reply).toMatch(/begin it[^]*go left$/);
+    expect(repeated.reply).not.toContain('Said after: left');
+    await go(project, 'retry', repeated.runId, '--branch', 'once-more');
+    expect([filesOn('again'), filesOn('once-more')]).toEqual([
+      ['a', 'begun'],
+      ['a', 'begun'],
+    ]);
+    const resumed = await go(project, 'retry', right.runId, '--branch', 'resumed');
+    expect([resumed.status, filesOn('resumed')]).toEqual(['done', ['a', 'begun', 'right']]);
     // The branch of the run that is continued moves with it.
     const moved = await go(project, 'continue', first.runId, 'go left');
     expect(moved.branch).toMatchObject({ name: 'work', status: 'created' });

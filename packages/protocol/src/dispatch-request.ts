@@ -92,10 +92,10 @@ export const REQUEST_FIELDS = {
   /** The run this one continues. */
   continues: field(WORD, wordSchema()),
   /**
-   * Begin with the work of the run that this one continues, merged into the present files. Without its conversation the
-   * prompt describes what happened. `continue` sets it.
+   * The run whose work this one begins with, merged into the present files. Without its conversation the prompt describes
+   * what happened. `continue` sets it, and a retry keeps it.
    */
-  keepWork: field('true or false', z.boolean()),
+  keepWork: field(WORD, wordSchema()),
   /** What was asked before, and the answer; `questionId` is the question it closes. */
   answer: field(
     'a question with its answer',

@@ -2,7 +2,7 @@ export { admit } from './admit.ts';
 export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
-export { findKeptWork, planStart, type WorkStart } from './kept-work.ts';
+export { findKeptWork, findResumedRun, planStart, type WorkStart } from './kept-work.ts';
 export { loginHosts, passesBroker } from './login-files.ts';
 export { poolOf } from './pool-limit.ts';
 export { findWorkAttempt, mayLackPatch, type RecordedWork } from './recorded-work.ts';

@@ -1,6 +1,7 @@
 /**
- * The work that a run with `keepWork` begins with: that of the run it continues or, if that one never came to work, of
- * the run which that one continues. It is the patch, or else the checkpoint, of its ending.
+ * The work that a run with `keepWork` begins with: that of the run it names or, if that one never came to work, of the
+ * run which that one continues. A retry names the run that the repeated one named, and begins as that one did; but a
+ * conversation that it resumes remembers the work of the repeated run. It is the patch, or else the checkpoint, of its ending.
  */
 import type { DataOf } from '@caisson/protocol';
 import { throwUnlessProblem } from '../store/index.ts';
@@ -26,11 +27,20 @@ export interface KeptWork {
 
 type Rooms = Pick<DispatchRooms, 'ledger' | 'store' | 'workspaces'>;
 
+/** The run whose conversation is to be resumed. No program reads the session of another one. */
+export function findResumedRun(
+  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  { request: { continues, resume }, runtime }: Pick<Candidate, 'request' | 'runtime'>,
+): string | undefined {
+  if (continues === undefined || resume === undefined) return undefined;
+  return ledger.run(continues)?.runtime === runtime.name ? continues : undefined;
+}
+
 /** Null where nothing was done: no agent of the chain was started. */
-export async function findKeptWork(rooms: Rooms, continues: string | undefined): Promise<KeptWork | null> {
+export async function findKeptWork(rooms: Rooms, newest: string | undefined): Promise<KeptWork | null> {
   const { ledger } = rooms;
   const seen = new Set<string>();
-  for (let runId = continues; runId !== undefined && !seen.has(runId);) {
+  for (let runId = newest; runId !== undefined && !seen.has(runId);) {
     seen.add(runId);
     const launches = readLaunches(rooms, runId);
     if (launches.length > 0) return await readWork(rooms, runId, launches);
@@ -61,14 +71,13 @@ export function planStart(work: KeptWork | null, kind: WorkspaceKind): WorkStart
 
 /** Refused before there is a run: nothing is left behind. */
 export async function findUnkeepableWork(
-  {
-    request: { keepWork, continues, base },
-    workspaceKind: kind,
-  }: Pick<Candidate, 'request' | 'workspaceKind'>,
+  candidate: Pick<Candidate, 'request' | 'runtime' | 'workspaceKind'>,
   rooms: Rooms & Pick<DispatchRooms, 'settings'>,
 ): Promise<RequestRefusal | null> {
-  if (keepWork !== true) return null;
-  const work = await findKeptWork(rooms, continues);
+  const { request, workspaceKind: kind } = candidate;
+  const { keepWork, base } = request;
+  if (keepWork === undefined) return null;
+  const work = await findKeptWork(rooms, findResumedRun(rooms, candidate) ?? keepWork);
   const start = planStart(work, kind);
   const runId = work?.runId ?? '';
   if (start.kind === 'gone') return { kind: 'unavailable', ...describeMergeProblem({ kind: 'gone' }, runId) };

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { EarlierWork } from '../workspace/index.ts';
-import { findContinuedWork, findEarlierConversation, findConversationOfRun } from './continued-work.ts';
+import {
+  findContinuedWork,
+  findConversationOfRun,
+  findEarlierConversation,
+  findStart,
+} from './continued-work.ts';
 import { isWorkLost } from './notes.ts';
 
 const S1 = { sessionId: 's1' };
@@ -27,13 +32,24 @@ function roomsWith(...events: Recorded[]) {
 const admitted = (request = {}) =>
   ({ runId: 'run_b', request, runtime: { name: 'pi' } }) as unknown as AdmittedRun;
 
+const workspace = (baselineTree: string) => ({
+  ...{ schemaVersion: 1, kind: 'worktree', runId: 'run_b', attempt: 1, path: '/a/f', mountPath: '/p' },
+  ...{ cwd: '/p', projectRoot: '/p', attemptDir: '/a', gitDir: '/g', custodyDir: '/c' },
+  ...{ isUserRepository: true, baseCommit: null, baselineCommit: null, baselineTree },
+  ...{ exclude: [], warnings: [] },
+});
+
+test('an attempt whose own patch is missing begins with the work that the run keeps', async () => {
+  const launched = { type: 'attempt.launched', attempt: 1, data: { workspace: workspace('1'.repeat(40)) } };
+  const own = ended(1, { resume: S1, patchMissing: 'why' });
+  const rooms = roomsWith(launched, own, failed(1, { patchRef: 'kept' }));
+  const run = { ...admitted({ keepWork: 'run_a' }), workspaceKind: 'worktree' } as AdmittedRun;
+  const conversation = findEarlierConversation(rooms, run, 2);
+  expect(conversation).toMatchObject({ runId: 'run_b', work: { kind: 'missing' } });
+  expect((await findStart(rooms, run, conversation)).merge?.result).toEqual({ patch: Buffer.from('kept') });
+});
+
 test('a third attempt goes on with the conversation and the work of the first, which the second left no word of', async () => {
-  const workspace = (baselineTree: string) => ({
-    ...{ schemaVersion: 1, kind: 'worktree', runId: 'run_b', attempt: 1, path: '/a/f', mountPath: '/p' },
-    ...{ cwd: '/p', projectRoot: '/p', attemptDir: '/a', gitDir: '/g', custodyDir: '/c' },
-    ...{ isUserRepository: true, baseCommit: null, baselineCommit: null, baselineTree },
-    ...{ exclude: [], warnings: [] },
-  });
   const launches = [1, 2].map((attempt) => ({
     ...{ type: 'attempt.launched', attempt, data: { workspace: workspace(`${attempt}`.repeat(40)) } },
   }));

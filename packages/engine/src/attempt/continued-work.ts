@@ -18,6 +18,7 @@ import {
 } from '../workspace/index.ts';
 import {
   findKeptWork,
+  findResumedRun,
   findWorkAttempt,
   planStart,
   type AdmittedRun,
@@ -38,17 +39,18 @@ type ConversationWork =
 
 export function findEarlierConversation(
   rooms: Pick<DispatchRooms, 'ledger'>,
-  { runId, request, runtime }: Pick<AdmittedRun, 'runId' | 'request' | 'runtime'>,
+  run: Pick<AdmittedRun, 'runId' | 'request' | 'runtime'>,
   attempt: number,
 ): EarlierConversation | null {
+  const { runId } = run;
   const ended = attempt === 1 ? [] : rooms.ledger.read({ runId, types: ['attempt.ended'] });
   const newest = ended.findLastIndex(({ data }) => data.resume !== undefined);
   const own = ended[newest]?.data.resume;
   if (own !== undefined) return { runId, resume: own, work: workOf(ended.slice(newest)) };
-  const { continues, resume } = request;
-  if (continues === undefined || resume === undefined) return null;
-  if (rooms.ledger.run(continues)?.runtime !== runtime.name) return null; // no program reads another one's session
-  return { runId: continues, resume, work: workOfRun(rooms, continues, resume) };
+  const { resume } = run.request;
+  const resumed = findResumedRun(rooms, run);
+  if (resumed === undefined || resume === undefined) return null;
+  return { runId: resumed, resume, work: workOfRun(rooms, resumed, resume) };
 }
 
 /** The conversation of an ended run that another run can continue. */
@@ -99,15 +101,17 @@ export interface WorkspaceStart {
 /** `conversation` is the conversation that is resumed, if one is. */
 export async function findStart(
   rooms: Pick<DispatchRooms, 'ledger' | 'store' | 'workspaces'>,
-  run: Pick<AdmittedRun, 'runId' | 'request' | 'workspaceKind'>,
+  run: Pick<AdmittedRun, 'runId' | 'request' | 'runtime' | 'workspaceKind'>,
   conversation: EarlierConversation | null,
 ): Promise<WorkspaceStart> {
-  const { keepWork, continues } = run.request;
-  if (keepWork !== true || conversation?.runId === run.runId) {
+  const { keepWork } = run.request;
+  if (keepWork === undefined || conversation?.runId === run.runId) {
     const work = await findContinuedWork(rooms, run, conversation);
-    return work === null ? {} : { work };
+    if (work !== null) return { work };
+    if (keepWork === undefined) return {};
   }
-  const start = planStart(await findKeptWork(rooms, continues), run.workspaceKind);
+  const kept = (conversation === null ? undefined : findResumedRun(rooms, run)) ?? keepWork;
+  const start = planStart(await findKeptWork(rooms, kept), run.workspaceKind);
   switch (start.kind) {
     case 'again':
       return { work: start.work };
@@ -116,7 +120,7 @@ export async function findStart(
     case 'present':
       return {};
     default:
-      throw new WorkspaceError(describeMergeProblem({ kind: 'gone' }, continues ?? '').detail); // since its admission
+      throw new WorkspaceError(describeMergeProblem({ kind: 'gone' }, kept).detail); // since its admission
   }
 }
 

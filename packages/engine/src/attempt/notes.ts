@@ -1,6 +1,6 @@
 /** What an agent must know before it gets its task. */
-import type { Job } from '@caisson/protocol';
-import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { definedOnly, type Job } from '@caisson/protocol';
+import { findResumedRun, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { EarlierConversation, WorkspaceStart } from './continued-work.ts';
 import { describeEarlierRuns } from './earlier-runs.ts';
@@ -16,24 +16,30 @@ export interface NoteParts {
 /** The user's prompt with its notes, for an agent that resumes its conversation and for one that has none. */
 export async function composeUserPrompts(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
-  {
-    request: { keepWork, continues },
-    userPrompt,
-    runId,
-  }: Pick<AdmittedRun, 'runId' | 'request' | 'userPrompt'>,
+  run: Pick<AdmittedRun, 'runId' | 'request' | 'runtime' | 'userPrompt'>,
   parts: NoteParts,
 ): Promise<Pick<Job['prompts'], 'user' | 'fresh'>> {
+  const {
+    request: { keepWork },
+    userPrompt,
+    runId,
+  } = run;
+  const isResumed = parts.conversation.resume !== undefined;
   const withNotes = (notes: readonly string[]): string => [...notes, userPrompt].join('\n\n');
-  const fresh = keepWork === true ? withNotes(await describeEarlierRuns(rooms, continues)) : userPrompt;
-  if (parts.conversation.resume === undefined) return { user: fresh };
+  const kept = (isResumed ? findResumedRun(rooms, run) : undefined) ?? keepWork;
+  const fresh = keepWork === undefined ? userPrompt : withNotes(await describeEarlierRuns(rooms, kept));
+  if (!isResumed) return { user: fresh };
   const user = withNotes(notesFor(parts, runId));
-  return keepWork === true ? { user, fresh } : { user };
+  return keepWork === undefined ? { user } : { user, fresh };
 }
 
 /** For a resumed conversation. */
 function notesFor({ earlier, start, workspace }: NoteParts, runId: string): readonly string[] {
-  if (isWorkLost(earlier, start, workspace)) return [LOST_WORK_NOTE];
-  if (earlier?.runId === runId) return [NEXT_ATTEMPT_NOTE];
+  const isOwn = earlier?.runId === runId;
+  // What is merged then is the work of the run before.
+  if (isWorkLost(earlier, isOwn ? definedOnly({ work: start.work }) : start, workspace))
+    return [LOST_WORK_NOTE];
+  if (isOwn) return [NEXT_ATTEMPT_NOTE];
   return noteChanges(workspace.changedSince ?? []);
 }
 

@@ -55,7 +55,7 @@ async function describeNext(
     });
   const { answer: _answer, ...request } = await readContinued(engine, runId, changes);
   if (request.argv !== undefined) throw describeCommand(engine, runId);
-  return { ...request, task: text, keepWork: true };
+  return { ...request, task: text, keepWork: runId };
 }
 
 function requireEnded({ ledger }: Engine, runId: string, remedy: string): void {
@@ -67,9 +67,11 @@ function requireEnded({ ledger }: Engine, runId: string, remedy: string): void {
 async function readContinued(engine: Engine, runId: string, changes: RunChanges): Promise<DispatchRequest> {
   const { runtime } = engine.ledger.run(runId) ?? {};
   const isOther = changes.runtime !== undefined && changes.runtime !== runtime;
-  const request = changeRequest(await readRequest(engine, runId), changes, isOther);
+  const { resume: resumed, ...stored } = await readRequest(engine, runId);
+  const request = changeRequest(stored, changes, isOther);
   const { result } = await describeRun(engine.rooms, runId);
-  const resume = findConversationOfRun(engine, runId, result);
+  const isSame = stored.continues !== undefined && engine.ledger.run(stored.continues)?.runtime === runtime;
+  const resume = findConversationOfRun(engine, runId, result) ?? (isSame ? resumed : undefined);
   return { ...request, ...definedOnly({ resume }), continues: runId };
 }
 

@@ -57,7 +57,7 @@ async function tryMerge(
   const [projectRoot, stateDir] = await Promise.all([realpath(given.projectRoot), realpath(given.stateDir)]);
   const options = { ...given, projectRoot, stateDir };
   const { gitDir, tree } = await findPresent(options, folder, repository, user);
-  const merged = await mergeWork(gitDir, tree, given.merge, {});
+  const merged = await mergeWork(gitDir, tree, given.merge, options);
   if (merged.kind !== 'merged') return merged;
   return given.kind === 'in-place' && merged.tree !== tree ? { kind: 'elsewhere' } : null;
 }

@@ -92,6 +92,13 @@ it('work that a person took over is where both begin: their changes to the same 
   expect(await listChanged(prepared)).toEqual([]);
 });
 
+it('work that was taken over is not in a commit that is asked for', async () => {
+  const merge = { ...(await finishWork()), isApplied: true };
+  const prepared = await project.prepare({ merge, baseRef: 'HEAD' });
+  expect(fileOf(prepared, 'a.txt')).toBe(LINES.replace('one', 'ONE'));
+  expect(await listChanged(prepared)).toEqual(['a.txt', 'made.bin', 'old.txt']);
+});
+
 it('the same change on both sides is no conflict, and is not in the patch again', async () => {
   const merge = await finishWork();
   project.write('a.txt', LINES.replace('one', 'ONE'));

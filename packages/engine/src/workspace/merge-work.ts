@@ -1,6 +1,7 @@
 /**
  * Merges the result of an earlier run into the present files, in three ways. Both sides began with the run's baseline
- * or, once a person took the result into their files, with the result itself: what they changed after that counts.
+ * or, once a person took the result into their files, with the result itself: what they changed after that counts. A commit
+ * that is asked for (`baseRef`) is not their files, and may be older.
  *
  * M1  The present files are only read: the merge is made in an index of ours.
  * M2  A file that both sides changed is merged line by line. What cannot be merged is a conflict, and nothing is merged.
@@ -43,12 +44,12 @@ export async function mergeWork(
   gitDir: string,
   present: string,
   work: FinishedWork,
-  options: Pick<PrepareOptions, 'signal'>,
+  options: Pick<PrepareOptions, 'signal' | 'baseRef'>,
 ): Promise<Merged> {
   const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, timeoutMs: 600_000, ...signalOf(options) });
   const result = await findResultTree(gitDir, work, options);
   if (result === null) return { kind: 'gone' };
-  const from = work.isApplied ? result : work.baselineTree;
+  const from = work.isApplied && options.baseRef === undefined ? result : work.baselineTree;
   await git.run(['read-tree', '-m', '-i', '--aggressive', from, present, result]);
   const conflicts = await mergeContents(git, gitDir);
   if (conflicts.length > 0) return { kind: 'conflicts', files: conflicts.map(toName) };
