@@ -79,7 +79,7 @@ export function mountFuse(folder: string): Disk {
 /** Returns the server's pid once the folder is mounted. */
 function startFuse(source: string, path: string): number {
   const program = `bindfs -f "$1" "$2" >/dev/null 2>&1 & echo $!
-    for look in $(seq 250); do mountpoint -q "$2" && exit 0; sleep 0.02; done; exit 1`;
+    for look in $(seq 1500); do mountpoint -q "$2" && exit 0; sleep 0.02; done; exit 1`;
   return Number(execFileSync('sh', ['-c', program, 'sh', source, path], { encoding: 'utf8' }));
 }
 
