@@ -5,7 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTerminal } from './on-terminal.ts';
-import { BIN, createProject, finish, until, type Project } from './project.ts';
+import { BIN, createProject, finish, ROOT, until, type Project } from './project.ts';
+import { isRoot, STRANGER } from './users.ts';
 
 const TOKEN = 'tok-5k2j4h6g8f0d1s3a';
 
@@ -63,10 +64,6 @@ it('loses nothing to a slow reader, and a reader that leaves ends no run', { tim
   child.stdin.end();
   const [first] = (await once(child.stdout, 'data')) as [Buffer];
   child.stdout.pause();
-  // The host answers while its reader does not.
-  await until('the run is listed', async () =>
-    (await project.caisson('runs', '-o', 'json')).stdout.includes('"running"'),
-  );
   let length = first.length;
   child.stdout.on('data', (chunk: Buffer) => (length += chunk.length));
   child.stdout.resume();
@@ -78,6 +75,32 @@ it('loses nothing to a slow reader, and a reader that leaves ends no run', { tim
   left.stdout.destroy();
   const { code, stderr } = await finish(left);
   expect([code, stderr]).toEqual([0, expect.stringContaining('patch: caisson diff')]);
+});
+
+it('output that finds no room is an error, and the command ends all the same', async () => {
+  const project = createProject();
+  for (const [to, said] of [
+    ['> /dev/full', 'error: the output could not be written: ENOSPC'],
+    ['2> /dev/full', ''],
+  ] as const) {
+    const line = `"$0" "$1" run -- sh -c 'echo hello; echo hello >&2' ${to}`;
+    const child = spawn('/bin/sh', ['-c', line, process.execPath, BIN], {
+      cwd: project.root,
+      env: project.env,
+    });
+    const { code, stderr } = await finish(child);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(said)]);
+  }
+  expect((await project.caisson('show', 'latest')).stdout).toMatch(/^finished/);
+});
+
+it("another user's pipe, which cannot be opened again, is no input", async () => {
+  const module = join(ROOT, 'packages/cli/src/attach.ts');
+  const program = `console.log((await import(${JSON.stringify(module)})).hasInput())`;
+  const become = isRoot ? `setpriv --reuid=${STRANGER} --regid=${STRANGER} --clear-groups` : '';
+  const line = `echo something | ${become} "$0" --input-type=module -e "$1"`;
+  const { stdout } = await finish(spawn('/bin/sh', ['-c', line, process.execPath, program]));
+  expect(stdout).toBe(`${!isRoot}\n`);
 });
 
 it('is refused where nobody could pass its input on', async () => {

@@ -146,7 +146,7 @@ function createDrain(input: NodeJS.ReadStream): Drain {
 }
 
 /** The kernel stops a background job that reads from its terminal; it must not even try. */
-function isForeground(): boolean {
+export function isForeground(): boolean {
   const stat = readFileSync('/proc/self/stat', 'latin1');
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return group === foreground;

@@ -1,25 +1,17 @@
 /** The person's own streams around a plain command: it prints to them, and reads from them. */
-import { constants, fstatSync, openSync, readFileSync, readSync, closeSync, type Stats } from 'node:fs';
+import { constants, fstatSync, openSync, readSync, closeSync, type Stats } from 'node:fs';
 import type { Attachment } from '@caisson/engine';
+import { isForeground } from './ask-on-terminal.ts';
 import type { Output } from './output.ts';
 
 export function createAttachment(output: Output): Attachment {
   const streams = output.format === 'human' ? { write: output.pass, isMerged: isSamePlace(1, 2) } : {};
-  return { ...streams, ...(canRead() ? { input: process.stdin } : {}) };
+  return { ...streams, ...(!process.stdin.isTTY || isForeground() ? { input: process.stdin } : {}) };
 }
 
 function isSamePlace(one: number, other: number): boolean {
   const [left, right] = [fstatSync(one), fstatSync(other)];
   return left.ino === right.ino && left.dev === right.dev;
-}
-
-/** In the background of a terminal the kernel would stop a process that reads from it. */
-function canRead(): boolean {
-  if (!process.stdin.isTTY) return true;
-  const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return group === foreground;
 }
 
 /** Whether something waits on our stdin: for commands that cannot get it. What is found is lost. */
@@ -29,16 +21,20 @@ export function hasInput(): boolean {
   return stat.isFIFO() && pipeHasInput(stat);
 }
 
+/** Nothing waits, or nobody can say: another user's pipe cannot be opened again. */
+const UNKNOWN = new Set<string | undefined>(['EAGAIN', 'EACCES', 'ENXIO']);
+
 /** Opened again, because the descriptor itself would wait for its writer. */
 function pipeHasInput(stat: Stats): boolean {
-  const fd = openSync('/proc/self/fd/0', constants.O_RDONLY | constants.O_NONBLOCK);
+  let fd: number | undefined;
   try {
+    fd = openSync('/proc/self/fd/0', constants.O_RDONLY | constants.O_NONBLOCK);
     return fstatSync(fd).ino === stat.ino && readByte(fd);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false;
+    if (UNKNOWN.has((error as NodeJS.ErrnoException).code)) return false;
     throw error;
   } finally {
-    closeSync(fd);
+    if (fd !== undefined) closeSync(fd);
   }
 }
 

@@ -46,7 +46,7 @@ export function formatEnding(
         : `  continued: caisson show ${result.continuedBy}`,
     );
   lines.push(...describeOutcome(result, style, work));
-  lines.push(...describeHint(result).map((text) => `  ${text}`));
+  lines.push(...describeHint(result, work.isOfCommand).map((text) => `  ${text}`));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
@@ -54,8 +54,8 @@ export function formatEnding(
 }
 
 /** The option that would help a command that failed. */
-export function describeHint(result: DispatchResult): string[] {
-  const hint = findHint(result);
+export function describeHint(result: DispatchResult, isOfCommand: boolean): string[] {
+  const hint = findHint(result, isOfCommand);
   return hint === null ? [] : [`hint: ${hint}`];
 }
 

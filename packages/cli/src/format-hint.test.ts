@@ -2,8 +2,13 @@ import { expect, it } from 'vitest';
 import type { DispatchResult } from '@caisson/protocol';
 import { findHint } from './format-hint.ts';
 
-const failed = (detail: string): DispatchResult =>
-  ({ failure: { reason: 'provider-failed', detail }, stdout: '', stderr: '', result: null }) as never;
+const failed = (detail: string, hosts: string[] = []): DispatchResult =>
+  ({
+    failure: { reason: 'provider-failed', cause: 'exit-code', detail },
+    stdout: '',
+    stderr: '',
+    result: { policy: { grant: { hosts, sandbox: 'bwrap' } } },
+  }) as never;
 
 it.each([
   [
@@ -20,7 +25,7 @@ it.each([
   ["Error: ENOENT: no such file or directory, open '.env'", '--bring .env'],
   ['cat: config/local.json: No such file or directory', '--bring config/local.json'],
 ])('%j has a hint with the option', (detail, option) => {
-  expect(findHint(failed(detail))).toContain(option);
+  expect(findHint(failed(detail), true)).toContain(option);
 });
 
 it.each([
@@ -29,9 +34,30 @@ it.each([
   'cat: $(reboot): No such file or directory',
   "no such file or directory, open '/etc/../../x'",
 ])('%j has none', (detail) => {
-  expect(findHint(failed(detail))).toBeNull();
+  expect(findHint(failed(detail), true)).toBeNull();
 });
 
 it('a run that did its task has none, whatever it printed', () => {
-  expect(findHint({ stdout: 'sh: 1: vitest: not found', stderr: '', result: null } as never)).toBeNull();
+  expect(
+    findHint({ stdout: 'sh: 1: vitest: not found', stderr: '', result: null } as never, true),
+  ).toBeNull();
+});
+
+it('what an agent says is no evidence; the report of a check is', () => {
+  const missing = 'sh: 1: vitest: not found';
+  expect(findHint(failed(missing), false)).toBeNull();
+  const checked = {
+    ...failed(''),
+    stdout: 'cargo: not found',
+    result: { verify: { passed: false, report: missing } },
+  };
+  expect(findHint(checked as never, false)).toMatch(/^vitest is not visible/);
+});
+
+it('hosts that were granted are named with the one that is missing', () => {
+  const detail = 'curl: (6) Could not resolve host: b.example';
+  expect(findHint(failed(detail, ['a.example:443']), true)).toBe(
+    'this run reaches only a.example:443. Allow what it needs: --network hosts=a.example:443,b.example:443',
+  );
+  expect(findHint(failed(detail, ['b.example:443']), true)).toBeNull();
 });

@@ -31,17 +31,12 @@ const NO_FILE = [
   String.raw`No such file or directory: '${FILE}'`,
 ];
 
-/** `null` where no option is known to help. */
-export function findHint(result: DispatchResult): string | null {
-  const { failure, result: sealed } = result;
-  const isFailedCheck = sealed?.verify?.passed === false;
-  const isFailedCommand = failure?.reason === 'provider-failed' || failure?.reason === 'worker-failed';
-  if (!isFailedCheck && !isFailedCommand) return null;
-  const said = [failure?.detail, result.stderr, result.stdout, isFailedCheck ? sealed.verify?.report : '']
-    .map((text) => (text ?? '').slice(-MAX_SCANNED))
-    .join('\n');
-  if (!isFailedCheck && sealed?.policy.grant.hosts.includes('*') !== true && NO_NETWORK.test(said))
-    return `this run has no network. Allow what it needs: --network hosts=${find(said, NAME_UNKNOWN) ?? 'HOST'}:443`;
+/** `null` where no option is known to help. An agent's words are no evidence: it may talk of a failure that it mended. */
+export function findHint(result: DispatchResult, isOfCommand: boolean): string | null {
+  const said = findSaid(result, isOfCommand);
+  if (said === null) return null;
+  const network = findNetworkHint(result, said);
+  if (network !== null) return network;
   const program = find(said, NO_PROGRAM);
   if (program !== null)
     return `${program} is not visible in the sandbox. Installed by the project: install it in your folder, node_modules and .venv come along. A tool under HOME: sandbox.toolchains: [~/ITS_FOLDER] in ~/.config/caisson/config.yaml`;
@@ -52,6 +47,26 @@ export function findHint(result: DispatchResult): string | null {
   return file === null
     ? null
     : `${file} is not in the workspace. If git ignores it, name it: --bring ${file}`;
+}
+
+function findSaid({ failure, stdout, stderr, result }: DispatchResult, isOfCommand: boolean): string | null {
+  const isFailedCommand =
+    isOfCommand && (failure?.cause === 'exit-code' || failure?.reason === 'worker-failed');
+  const texts = [
+    ...(isFailedCommand ? [failure.detail, stderr, stdout] : []),
+    ...(result?.verify?.passed === false ? [result.verify.report] : []),
+  ];
+  return texts.length === 0 ? null : texts.map((text) => text.slice(-MAX_SCANNED)).join('\n');
+}
+
+/** A check has no network, whatever the run was granted. */
+function findNetworkHint({ result }: DispatchResult, said: string): string | null {
+  if (result?.verify?.passed === false || !NO_NETWORK.test(said)) return null;
+  const { hosts = [], sandbox } = result?.policy.grant ?? {};
+  const wanted = `${find(said, NAME_UNKNOWN) ?? 'HOST'}:443`;
+  if (sandbox === 'none' || hosts.includes('*') || hosts.includes(wanted)) return null;
+  const has = hosts.length === 0 ? 'has no network' : `reaches only ${hosts.join(', ')}`;
+  return `this run ${has}. Allow what it needs: --network hosts=${[...hosts, wanted].join(',')}`;
 }
 
 function find(text: string, forms: readonly string[]): string | null {

@@ -55,6 +55,13 @@ test('a run that asked shows the outcome of its question', () => {
   expect(answered).not.toContain('caisson answer');
 });
 
+test('an attempt that ended before its agent started is counted from the acceptance', () => {
+  const ended = event(3, 'attempt.ended', { nextAttempt: 2 });
+  expect(show({}, [ended, event(4, 'dispatch.started', {}, 2)])).toContain(
+    '2.0 s  attempt 1 ended; 2 follows',
+  );
+});
+
 test('the same event several times in a row is one line, and attempts are counted where there are several', () => {
   const connection = { verdict: 'allowed', target: 'a:443' } as const;
   const text = show({}, [

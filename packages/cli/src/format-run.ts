@@ -62,7 +62,9 @@ export function formatRun(
     section('Reported', (result.callbacks ?? []).map(describeCallback)),
     section(
       'Next',
-      isForgotten ? [] : [...describeHint(result), ...describeNext(result, events.some(isInPlace))],
+      isForgotten
+        ? []
+        : [...describeHint(result, events.some(isCommand)), ...describeNext(result, events.some(isInPlace))],
     ),
   ].flat();
 }

@@ -71,10 +71,10 @@ export function formatTranscript(events: readonly EventEnvelope[], format: WorkF
   const ends = new Map(
     events.filter((event) => event.type === 'tool.ended').map((event) => [keyOf(event), event]),
   );
-  const startedAt = Date.parse(events.find((event) => event.type === 'dispatch.started')?.at ?? '');
+  const acceptedAt = Date.parse(events[0]?.at ?? '');
   return events.flatMap((event) => {
     const lines = formatWork(event, ends, format);
-    const offset = `${((Date.parse(event.at) - startedAt) / 1000).toFixed(1).padStart(7)} s  `;
+    const offset = `${((Date.parse(event.at) - acceptedAt) / 1000).toFixed(1).padStart(7)} s  `;
     return lines.map(
       (text, index) => line`${index === 0 ? format.style.dim(offset) : ' '.repeat(11)}${text}`,
     );

@@ -1,6 +1,7 @@
 import { Painted, render, STYLE, type Line, type Lines, type Style } from './painted.ts';
 import { createPasser, type OutputStreams } from './pass-output.ts';
 import { printableJson, printableLines } from './printable.ts';
+import { isReaderGone } from './write-all.ts';
 
 /** How results are printed. */
 export type OutputFormat = 'human' | 'json' | 'ndjson';
@@ -49,7 +50,7 @@ export function createOutput(
   const closed = new AbortController();
   const { stdout, stderr } = streams;
   let hasStatus = false;
-  const passer = createPasser(streams);
+  const passer = createPasser(streams, (name, error) => streams[name].emit('error', error));
   const put = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     if (stream !== stdout || !closed.signal.aborted) stream.write(text);
   };
@@ -107,16 +108,13 @@ function guardStreams(
     const said = `error: the output could not be written: ${error.message}. Free some space there.`;
     put(stderr, `${render(said, false)}\n`);
   });
-  guard(stderr, () => undefined);
+  guard(stderr, (error) => {
+    if (!isReaderGone(error)) process.exitCode = 1;
+  });
 }
 
 function guard(stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoException) => void): void {
   stream.on('error', onError);
-}
-
-/** `caisson runs | head -1` closes our stdout early: no error, there is only no reader left. */
-function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'EPIPE' || code === 'EIO';
 }
 
 function toText(text: Line | Lines, hasStyles: boolean): string {

@@ -17,7 +17,8 @@ export interface Passer {
   leaveLine(): boolean;
 }
 
-export function createPasser(streams: OutputStreams): Passer {
+/** `onLost` is told once for each stream that has no room for what is printed. */
+export function createPasser(streams: OutputStreams, onLost: (name: Name, error: Error) => void): Passer {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   const gone = new Set<Name>();
   let isInLine = false;
@@ -33,7 +34,11 @@ export function createPasser(streams: OutputStreams): Passer {
       const { isTTY } = streams[name];
       const shown = isTTY ? Buffer.from(toPrintable(decoders[name].decode(bytes, { stream: true }))) : bytes;
       isInLine ||= isTTY;
-      if (!(await writeAll(FDS[name], shown))) gone.add(name);
+      const isTaken = await writeAll(FDS[name], shown).catch((error: unknown) => {
+        onLost(name, error as Error);
+        return false;
+      });
+      if (!isTaken) gone.add(name);
       if (isTTY && shown.length > 0) isInLine = shown.at(-1) !== NEWLINE;
     },
   };
