@@ -15,7 +15,7 @@ test('hosts in the foreground and in the background take their own files away', 
   await project.caisson('logs', runId, '-f');
   await until('the background host is done', () => !left().some((name) => name.startsWith(runId)));
   const refused = await project.caisson('run', '--detach', '--base', 'nonsense', '--', 'true');
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('names no commit') as string });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('names no commit') as string });
   await project.run('--', 'true');
   expect(left()).toEqual([]);
 });

@@ -147,10 +147,14 @@ describe('the log-in of the user', () => {
     const config = join(project.home, '.config/caisson/config.yaml');
     writeFileSync(config, `runtimes: { codex: { bin: ${join(project.root, 'codex.sh')} } }\n`);
     const run = ['run', '--runtime', 'codex', '--retries', '0', 'look around'];
-    const asked = openTerminal(project, run);
+    const left = openTerminal(project, run);
+    await until('it asks', () => left.screen().includes('[y/N]') || null);
+    left.type('\u0003');
+    expect(await left.ended).toBe(130);
+    const asked = openTerminal(project, [...run, '--detach']);
     await until('it asks', () => asked.screen().includes('[y/N]') || null);
     asked.type('y\n');
-    await asked.ended;
+    expect(await asked.ended).toBe(0);
     expect(asked.screen()).toMatch(/can read its token/);
     expect(project.ownConfig()).toContain('login: mount');
     const again = openTerminal(project, run);

@@ -24,17 +24,22 @@ export interface WatchedRun {
   readonly code: ExitCode;
 }
 
+/** Asks a person before there is a run: a signal then ends this process. */
+export type WhileAsking = <T>(ask: () => Promise<T>) => Promise<T>;
+export type Begin = (whileAsking: WhileAsking) => Promise<RunHandle>;
+
 /** `begin` starts the run. Signals are handled from before it on: none of them kills the host of an accepted run. */
 export async function watchRun(
   caisson: Pick<Caisson, 'decide' | 'shutdown'>,
-  begin: () => Promise<RunHandle>,
+  begin: Begin,
   output: Output,
   how: WatchOptions = {},
 ): Promise<WatchedRun> {
   const startedMs = performance.now();
   const early: StopOrder[] = [];
+  let isAsking = false;
   let obey = (order: StopOrder): void => {
-    if (order.force) dieOf(order, stopListening); // an admission that does not end
+    if (order.force || isAsking) dieOf(order, stopListening); // force: an admission that does not end
     early.push(order);
   };
   const stopListening = onStopSignals((order) => {
@@ -42,7 +47,10 @@ export async function watchRun(
     obey(order);
   });
   try {
-    const handle = await begin();
+    const handle = await begin(async (ask) => {
+      isAsking = true;
+      return ask().finally(() => (isAsking = false));
+    });
     const { result, isOfCommand } = await follow(handle, output, caisson.decide, {
       ...how,
       startedMs,
@@ -137,5 +145,6 @@ function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopList
 /** As if there were no handler. */
 function dieOf({ signal }: StopOrder, stopListening: () => void): void {
   stopListening();
+  if (process.stdin.isTTY) process.stdin.setRawMode(false); // a prompt may just have opened
   process.kill(process.pid, signal);
 }

@@ -1,6 +1,6 @@
 /** The part of `run`, `continue` and `retry` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
-import type { Caisson, DispatchRequest, RunHandle } from '@caisson/engine';
+import type { Caisson, DispatchRequest } from '@caisson/engine';
 import { CaissonError, type DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { orWithLogin } from '../agree-to-login.ts';
@@ -12,7 +12,7 @@ import type { Output } from '../output.ts';
 import { line } from '../painted.ts';
 import { printError } from '../print-error.ts';
 import { UsageError } from '../usage-error.ts';
-import { watchRun, type WatchedRun } from '../watch-run.ts';
+import { watchRun, type Begin, type WatchedRun } from '../watch-run.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
 
 export interface RunTask {
@@ -44,7 +44,8 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
       return EXIT_CODES.finished;
     }
     const attachment = request.argv === undefined ? undefined : createAttachment(output);
-    const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked, attachment));
+    const begin: Begin = (whileAsking) =>
+      orWithLogin(request, output, (asked) => caisson.dispatch(asked, attachment), whileAsking);
     const isStreamed = attachment?.write !== undefined;
     const first = await carryOut(caisson, { task, request, isStreamed }, begin, output);
     return task.interactive ? await goOn(caisson, { task, request }, first, output) : first.code;
@@ -103,7 +104,7 @@ async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output:
 async function carryOut(
   caisson: Caisson,
   { task, request, isStreamed = false }: Ordered,
-  begin: () => Promise<RunHandle>,
+  begin: Begin,
   output: Output,
 ): Promise<WatchedRun> {
   const { apply: isApplied, detail, isVerifyReportOnly } = task;

@@ -9,11 +9,12 @@ import {
   unlessErrno,
   writeFileAtomic,
 } from '@caisson/ground';
-import { BusTopic, CaissonError, definedOnly, ErrorInfo } from '@caisson/protocol';
+import { BusTopic, CaissonError, definedOnly, ErrorInfo, toErrorInfo } from '@caisson/protocol';
+import * as z from 'zod/mini';
 import { readHostEnvironment } from '../config/index.ts';
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
-import { createRunId } from '../platform/index.ts';
+import { createRunId, TaskRefusedError } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 25;
@@ -31,6 +32,20 @@ export class BackgroundRefusedError extends CaissonError {
     this.code = info.code;
   }
 }
+
+/** What a background host leaves instead of a run. */
+const Refused = z.extend(ErrorInfo, {
+  refusal: z.optional(
+    z.object({
+      check: z.string(),
+      detail: z.string(),
+      remedy: z.optional(z.string()),
+      kind: z.enum(['usage', 'policy', 'budget', 'unavailable', 'full']),
+      offersLogin: z.optional(z.object({ runtime: z.string(), path: z.string() })),
+    }),
+  ),
+});
+type Refused = z.infer<typeof Refused>;
 
 export interface BackgroundPaths {
   readonly request: string;
@@ -80,14 +95,20 @@ export async function startBackground(
       for (const path of Object.values(paths)) removeFileSync(path); // we get the signal, and pass it on
       const other = await findRunOfKey(engine, request); // another process was faster with the same key
       if (other !== null) return other;
-      throw new BackgroundRefusedError(refusal);
+      throw toError(refusal);
     }
     await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
   }
   return runId;
 }
 
-function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
+function toError({ refusal, ...info }: Refused): CaissonError {
+  if (refusal === undefined) return new BackgroundRefusedError(info);
+  const { check, detail, kind, remedy, offersLogin } = refusal;
+  return new TaskRefusedError({ check, detail, kind, ...definedOnly({ remedy, offersLogin }) });
+}
+
+function diedAtOnce(paths: BackgroundPaths): Refused {
   const log = existsSync(paths.log) ? readFileSync(paths.log, 'utf8').slice(-2000) : '';
   return {
     code: 'BACKGROUND_DIED',
@@ -107,11 +128,9 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await handle.ended;
     await Promise.race([settleDeliveries(engine), aborted(engine.dispatcher.closing)]);
   } catch (error) {
-    const info =
-      error instanceof CaissonError
-        ? error.toInfo()
-        : { code: 'INTERNAL', message: String(error), retryable: false };
-    await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
+    const refusal = error instanceof TaskRefusedError ? error.refusal : undefined;
+    const left: Refused = { ...toErrorInfo(error), refusal };
+    await writeFileAtomic(paths.refusal, JSON.stringify(left), { mode: 0o600 });
   } finally {
     await warnings.flush();
     if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) removeFileSync(paths.log);
@@ -168,6 +187,6 @@ function purposeOf(runId: string): string {
   return `background:${runId}`;
 }
 
-function readRefusal(paths: BackgroundPaths): ErrorInfo | null {
-  return unlessErrno(() => ErrorInfo.parse(JSON.parse(readFileSync(paths.refusal, 'utf8'))), null, 'ENOENT');
+function readRefusal(paths: BackgroundPaths): Refused | null {
+  return unlessErrno(() => Refused.parse(JSON.parse(readFileSync(paths.refusal, 'utf8'))), null, 'ENOENT');
 }
