@@ -1,6 +1,6 @@
 /** A run sees the folders that git ignores and commands need, and can change nothing of the user's own. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, lstatSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, lstatSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from './project.ts';
@@ -99,8 +99,20 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     const named = await project.caisson('run', '--bring', '.env', '--bring', 'secrets', '--', ...script);
     expect(named.stdout).toContain('TOKEN=of-the-user');
     expect(named.stderr).toContain('brought along: secrets, node_modules, packages/app/node_modules');
-    const outside = await project.caisson('run', '--bring', '../home', '--', 'true');
-    expect(outside.stdout + outside.stderr).toContain('is not inside the repository');
+    for (const [why, ...args] of [
+      ['is not inside the repository', '--bring', '../home'],
+      ['does not exist', '--bring', 'absent'],
+      ['is a link, or is behind one', '--bring', 'packages/web/node_modules'],
+      ['needs a sandbox', '--sandbox', 'none', '--bring', 'secrets'],
+      ['only a worktree', '--workspace', 'in-place', '--bring', '.env'],
+      ['only a worktree', '--workspace', 'empty', '--bring', '.env'],
+    ])
+      expect(await project.caisson('run', ...args, '--', 'true')).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(`${why}.*\\(check: brought-there\\)`) as string,
+      });
+    const open = await project.caisson('run', '--sandbox', 'none', '--bring', '.env', '--', 'cat', '.env');
+    expect(open.stdout).toContain('TOKEN=of-the-user');
     project.write('caisson.yaml', 'workspace: { detect: false }\n');
     expect((await project.caisson('run', '--', 'ls', 'node_modules')).code).not.toBe(0);
   });
@@ -140,6 +152,27 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     expect(stdout).toContain(`${project.root}/services/api/.venv\npnp\nzipbuilt\napi\n.cargo\n.m2\n`);
     expect(stderr).toContain('~/.cargo/registry, ~/.m2/repository');
     expect(readdirSync(join(home, '.m2/repository/org'))).toEqual([]);
+  });
+
+  it('of a large monorepo come with the caches of a HOME behind a link, and what is left out is named', async () => {
+    const names = Array.from({ length: 520 }, (_, index) => `packages/p${index}`);
+    const project = createIgnoring(
+      Object.fromEntries([['go.mod', ''], ...names.map((name) => [`${name}/package.json`, '{}'])]),
+      Object.fromEntries(names.map((name) => [`${name}/node_modules/dep.js`, name])),
+    );
+    const home = project.env['HOME'] ?? '';
+    renameSync(home, `${home}-real`);
+    symlinkSync(`${home}-real`, home);
+    mkdirSync(join(home, '.cache/go-build/00'), { recursive: true });
+    mkdirSync(join(home, 'go/pkg'), { recursive: true });
+    symlinkSync('/usr', join(home, 'go/pkg/mod'));
+    const script =
+      'ls packages/*/node_modules/dep.js | wc -l; ls ~/.cache/go-build; touch ~/.cache/go-build/new packages/p9/node_modules/x';
+    const { code, stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^511\n00\n/)]);
+    expect(stderr).toContain('9 more folders were not brought, because at most 512 are: packages/p');
+    expect(stderr).toContain('~/go/pkg/mod is a link, or is behind one, and was not brought');
+    expect(readdirSync(join(home, '.cache/go-build'))).toEqual(['00']);
   });
 
   it('with a file that a rule hides keep it hidden from the agent', async () => {

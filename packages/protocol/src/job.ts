@@ -32,8 +32,8 @@ export const CleanRoom = z.object({
 });
 export type CleanRoom = z.infer<typeof CleanRoom>;
 
-/** Folders that one run may bring. */
-export const MAX_BROUGHT = 128;
+/** Folders that one run may bring, of the repository and of HOME together. */
+export const MAX_BROUGHT = 512;
 
 export const JobWorkspace = z.object({
   /** Where the attempt's files are on the host. */

@@ -6,6 +6,7 @@ import { describeExcess, isWithin } from '@caisson/policy';
 import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
 import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
+import { findUnbringable } from './brought-paths.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { findUnkeepableWork } from './kept-work.ts';
 import { passesBroker } from './login-files.ts';
@@ -67,6 +68,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('repository', findNoRepository),
   check('not-the-home', findHomeAsWorkspace),
   check('base-known', findUnknownBase),
+  check('brought-there', findUnbringable),
   check('branch-free', findTakenBranch),
   check('work-kept', findUnkeepableWork),
   check('model-key', findNoCredential),

@@ -8,18 +8,20 @@
  * F3  Nothing that Caisson keeps out is brought.
  * F4  No folder is searched: git lists the files of the known tools, and only the places beside them are looked at.
  */
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 
 import { createGit } from '@caisson/ground';
 import { MAX_BROUGHT } from '@caisson/protocol';
 
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
-import { WorkspaceError } from './errors.ts';
 import { splitNames } from './hidden-work.ts';
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_MANIFESTS = 2000;
+/** Names in a warning. */
+const MAX_NAMED = 5;
+const IS_LINK = 'is a link, or is behind one';
 
 interface Tool {
   readonly manifests: readonly string[];
@@ -67,14 +69,25 @@ export interface FoundFolders {
   readonly warnings: readonly string[];
 }
 
+interface Places {
+  readonly top: string;
+  readonly gitDir: string;
+  readonly home: string;
+}
+
 /** `gitDir` is ours: its index has the files of the workspace, and it has the repository's ignore rules. */
 export async function findBrought(
   options: PrepareOptions,
-  { top, gitDir, home }: { readonly top: string; readonly gitDir: string; readonly home: string },
+  { top, gitDir, home }: Places,
 ): Promise<FoundFolders> {
   const { detect = false, paths = [] } = options.bring ?? {};
-  const project = relative(top, options.projectRoot);
-  const named = paths.map((path) => checkNamed(join(project, normalize(path)), path));
+  const refused = paths.flatMap((path) => {
+    const why = whyNotBrought(options, top, path);
+    return why === null ? [] : [{ path, why }];
+  });
+  const named = paths
+    .filter((given) => refused.every(({ path }) => path !== given))
+    .map((path) => placeOf(options, top, path));
   const manifests = detect ? await listManifests(top, gitDir) : [];
   const beside = manifests.flatMap((path) =>
     toolsOf(path).flatMap(({ needs }) => needs.map((name) => join(dirname(path), name))),
@@ -84,25 +97,79 @@ export async function findBrought(
   );
   const ignored = await listIgnored(top, gitDir, places);
   const ofKind = (kind: Kind): string[] => places.filter((path) => kindOf(top, path) === kind);
+  const folders = ofKind('folder').filter((path) => ignored.has(path));
+  const { caches, warnings } = cachesOf(manifests, home);
+  const fitting = folders.slice(0, MAX_BROUGHT - caches.length);
   return {
-    folders: ofKind('folder')
-      .filter((path) => ignored.has(path))
-      .slice(0, MAX_BROUGHT),
+    folders: fitting,
     files: ofKind('file')
       .filter((path) => ignored.has(path))
-      .map((path) => relative(project, path)),
-    caches: [
-      ...new Set(manifests.flatMap((path) => toolsOf(path).flatMap(({ caches = [] }) => caches))),
-    ].filter((path) => kindOf(home, path) === 'folder'),
+      .map((path) => relative(relative(top, options.projectRoot), path)),
+    caches,
     warnings: [
-      ...ofKind('link').map((path) => `${path} is a link, or is behind one, and was not brought`),
-      ...named.filter((path) => !places.includes(path)).map((path) => `--bring: ${path} does not exist`),
+      ...ofKind('link').map((path) => `${path} ${IS_LINK}, and was not brought`),
+      ...warnings,
+      ...refused.map(({ path, why }) => `${path} ${why}, and was not brought`),
       ...named
-        .filter((path) => places.includes(path) && kindOf(top, path) !== 'link' && !ignored.has(path))
+        .filter((path) => !ignored.has(path))
         .map((path) => `--bring: ${path} is not ignored by git, so the workspace has it already`),
+      ...describeLeftOut(folders.slice(fitting.length)),
     ],
   };
 }
+
+/** Why a path that was named cannot be brought, as the end of a sentence; `null` if it can. */
+export function whyNotBrought(
+  options: Pick<PrepareOptions, 'projectRoot' | 'keepOut' | 'stateDir' | 'sandboxed'>,
+  top: string,
+  given: string,
+): string | null {
+  const path = placeOf(options, top, given);
+  if (path === '' || path === '..' || path.startsWith('../') || path.split('/').includes('.git'))
+    return 'is not inside the repository';
+  if (isKeptOut(options, join(top, path))) return 'is kept out of every run';
+  const kind = kindOf(top, path);
+  if (kind === null) return 'does not exist';
+  if (kind === 'link') return IS_LINK;
+  return kind === 'folder' && options.sandboxed === false
+    ? 'is a folder, which needs a sandbox to be seen in'
+    : null;
+}
+
+/** Relative to the repository's top. */
+function placeOf({ projectRoot }: Pick<PrepareOptions, 'projectRoot'>, top: string, given: string): string {
+  return relative(top, resolve(projectRoot, given));
+}
+
+function describeLeftOut(paths: readonly string[]): string[] {
+  if (paths.length === 0) return [];
+  const rest = paths.length > MAX_NAMED ? ' and others' : '';
+  return [
+    `${paths.length} more folders were not brought, because at most ${MAX_BROUGHT} are: ${paths.slice(0, MAX_NAMED).join(', ')}${rest}`,
+  ];
+}
+
+/** In place everything else is there anyway. */
+export async function findCaches(
+  options: PrepareOptions,
+  { top, gitDir, home }: Places,
+): Promise<Pick<FoundFolders, 'caches' | 'warnings'>> {
+  const manifests = options.bring?.detect === true ? await listManifests(top, gitDir) : [];
+  return cachesOf(manifests, home);
+}
+
+function cachesOf(manifests: readonly string[], home: string): Pick<FoundFolders, 'caches' | 'warnings'> {
+  const wanted = new Set(manifests.flatMap((path) => toolsOf(path).flatMap(({ caches = [] }) => caches)));
+  const ofKind = (kind: Kind): string[] =>
+    [...wanted].filter((path) => kindOf(realHome(home), path) === kind);
+  return {
+    caches: ofKind('folder'),
+    warnings: ofKind('link').map((path) => `~/${path} ${IS_LINK}, and was not brought`),
+  };
+}
+
+/** HOME itself may be a link. */
+const realHome = (home: string): string => (existsSync(home) ? realpathSync.native(home) : home);
 
 /** Makes the mount points in a worktree; a folder that it has already, copied or committed, is not brought. */
 export function placeFolders(folders: readonly string[], top: string, worktree: string): Brought {
@@ -114,10 +181,11 @@ export function placeFolders(folders: readonly string[], top: string, worktree: 
 }
 
 export function placeCaches(caches: readonly string[], home: string): Brought {
-  return caches.map((path) => {
-    const place = join(home, path);
-    return { path: `~/${path}`, source: place, target: place };
-  });
+  return caches.map((path) => ({
+    path: `~/${path}`,
+    source: join(realHome(home), path),
+    target: join(home, path),
+  }));
 }
 
 /** Only real folders are on the way there. */
@@ -125,15 +193,6 @@ function isFree(root: string, path: string): boolean {
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent))
     if (lstatSync(join(root, parent), { throwIfNoEntry: false })?.isDirectory() === false) return false;
   return lstatSync(join(root, path), { throwIfNoEntry: false }) === undefined;
-}
-
-function checkNamed(path: string, given: string): string {
-  const clean = path.replace(/\/$/, '');
-  if (clean !== '.' && clean !== '..' && !clean.startsWith('../') && !clean.split('/').includes('.git'))
-    return clean;
-  throw new WorkspaceError(`--bring ${JSON.stringify(given)} is not inside the repository.`, {
-    remedy: 'Name an ignored file or folder relative to the project.',
-  });
 }
 
 const toolsOf = (manifest: string): readonly Tool[] =>
@@ -171,13 +230,20 @@ type Kind = 'folder' | 'file' | 'link';
 
 /** F2. `null` if nothing usable is there. */
 function kindOf(root: string, path: string): Kind | null {
-  const stats = lstatSync(join(root, path), { throwIfNoEntry: false });
-  if (stats === undefined) return null;
-  if (stats.isSymbolicLink() || realpathSync.native(join(root, path)) !== join(root, path)) return 'link';
-  return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : null;
+  const place = join(root, path);
+  try {
+    const stats = lstatSync(place);
+    if (stats.isSymbolicLink() || realpathSync.native(place) !== place) return 'link';
+    return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : null;
+  } catch {
+    return null;
+  }
 }
 
 /** F3 */
-function isKeptOut({ keepOut = [], stateDir }: PrepareOptions, place: string): boolean {
+function isKeptOut(
+  { keepOut = [], stateDir }: Pick<PrepareOptions, 'keepOut' | 'stateDir'>,
+  place: string,
+): boolean {
   return [...keepOut, stateDir].some((path) => place === path || place.startsWith(`${path}/`));
 }

@@ -38,6 +38,7 @@ export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
+export { whyNotBrought } from './find-brought.ts';
 export { describeMergeProblem } from './merge-problem.ts';
 export type { RefRepair } from './repair-refs.ts';
 export type { RefProblem } from './survey-refs.ts';

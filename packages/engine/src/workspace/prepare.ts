@@ -21,7 +21,7 @@ import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
-import { findBrought, placeCaches } from './find-brought.ts';
+import { findCaches, placeCaches } from './find-brought.ts';
 import {
   demandWritable,
   findRepository,
@@ -194,7 +194,7 @@ async function prepareInPlace(
     sandboxed: true,
   };
   const project = relative(repository.top, options.projectRoot);
-  const { caches } = await findBrought(options, {
+  const { caches, warnings } = await findCaches(options, {
     ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
   });
   return describePrepared(options, attemptDir, repository, baseline, {
@@ -203,7 +203,7 @@ async function prepareInPlace(
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
     brought: placeCaches(caches, user.home),
     exclude: baseline.oversized, // the user's own: a file too large for the baseline is no work of the agent
-    warnings: [],
+    warnings,
   });
 }
 
