@@ -68,14 +68,14 @@ it('tells the same story live, in logs -f of a detached run, in logs and in show
   const shown = (await project.caisson('show', runId)).stdout;
   const transcript = /\nDid\n([^]*?)\n\n/.exec(shown)?.[1]?.replaceAll(/^ +[\d.]+ s {2}| {13}/gm, '');
   expect(transcript?.split('\n')).toEqual([
-    'First I look.',
-    'Then I use [redacted:TOKEN].',
+    '│ First I look.',
+    '│ Then I use [redacted:TOKEN].',
     '✓ bash  cat a.txt  12 ms',
-    'Reconnecting… 1/5',
+    '│ Reconnecting… 1/5',
     '✗ bash  npm test  12 ms',
     '    not ok 1',
     '    1 test failed',
-    'It is done.',
+    '│ It is done.',
   ]);
 });
 
@@ -86,20 +86,20 @@ it('shows it live as it happens; quietly only the end, and with --verbose all th
   const live = await run();
   expect(live.stderr.replace(/^run_\S+/, 'RUN').split('\n')).toEqual([
     'RUN accepted: mine',
-    '  First I look.',
-    '  Then I use [redacted:TOKEN].',
+    '  │ First I look.',
+    '  │ Then I use [redacted:TOKEN].',
     '  … bash  cat a.txt',
     '  ✓ bash  cat a.txt  12 ms',
-    '  Reconnecting… 1/5',
+    '  │ Reconnecting… 1/5',
     '  … bash  npm test',
     '  ✗ bash  npm test  12 ms',
     '      not ok 1',
     '      1 test failed',
-    '  It is done.',
-    '  a',
-    '  b',
-    '  c',
-    '  d',
+    '  │ It is done.',
+    '  │ a',
+    '  │ b',
+    '  │ c',
+    '  │ d',
     '  … 2 more lines',
     '',
   ]);
@@ -107,23 +107,23 @@ it('shows it live as it happens; quietly only the end, and with --verbose all th
   const quiet = await run('--quiet');
   expect([quiet.stderr, quiet.stdout]).toEqual(['', expect.stringMatching(/^It is done\.\n\nfinished/)]);
   const verbose = await run('--verbose');
-  expect(verbose.stderr).toMatch(/ {2}f\n/);
+  expect(verbose.stderr).toMatch(/ {2}│ f\n/);
   expect(verbose.stderr).toMatch(/ {2}dispatch\.started {2}/);
   const both = await run('--quiet', '--verbose');
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('--quiet and --verbose')]);
 });
 
-it('records 2,000 events of an attempt, and counts the others', async () => {
+it('records 1,500 events of an agent in an attempt, and counts the others', async () => {
   const calls = Array.from({ length: 1100 }, (_, index) => call(`c${index}`, `echo ${index}`)).flat();
   const project = createStory(calls);
   const ran = await project.run('--runtime', 'mine', 'do it');
   expect(ran.failure).toBeUndefined();
   const events = await project.events(ran.runId);
-  expect(events.filter(({ type }) => type.startsWith('tool.')).length).toBe(2000);
+  expect(events.filter(({ type }) => type.startsWith('tool.')).length).toBe(1500);
   expect(events.filter(({ type }) => type === 'work.gap')).toMatchObject([
-    { count: 200, types: { 'tool.started': 100, 'tool.ended': 100 } },
+    { count: 700, types: { 'tool.started': 350, 'tool.ended': 350 } },
   ]);
   expect((await project.caisson('show', ran.runId)).stdout).toContain(
-    '200 more events of this attempt are not recorded',
+    '700 more events of this attempt are not recorded',
   );
 });

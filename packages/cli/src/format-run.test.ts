@@ -79,8 +79,27 @@ test('the same event several times in a row is one line, and attempts are counte
   expect(text).toContain('    7  warning store: kept here only\\u001b[2J\n');
 });
 
+test('a call is shown with its own end, also when its id is used again', () => {
+  const text = show({}, [
+    event(2, 'dispatch.started'),
+    event(3, 'tool.started', { what: 'one' }),
+    event(4, 'tool.ended', { ok: false }),
+    event(5, 'tool.started', { what: 'two' }),
+    event(6, 'tool.started', { what: 'three' }),
+    event(7, 'tool.ended', { ok: true }),
+  ]);
+  expect([...text.matchAll(/ s {2}(\S) bash {2}(\w+)/g)].map(([, mark, what]) => [mark, what])).toEqual([
+    ['✗', 'one'],
+    ['…', 'two'],
+    ['✓', 'three'],
+  ]);
+});
+
 test('on a terminal nothing is wider than it, and what is broken stays below its label', () => {
-  const failure = { reason: 'worker-failed' as const, detail: 'a word after '.repeat(20) };
+  const failure = {
+    reason: 'worker-failed' as const,
+    detail: `${'a word after '.repeat(20)}${'x'.repeat(99)}`,
+  };
   const text = show({ status: 'error', failure }, [], 60);
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   expect(text).toMatch(/\n {2}worker-failed: a word .*\n {17}\S/);

@@ -68,7 +68,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
-/** Columns of a text on a terminal: wide characters need two, combining marks none. */
+/** Columns of a text on a terminal: wide characters need two, combining marks none. In doubt it is the larger number. */
 export function widthOf(text: string): number {
   if (isPlainAscii(text)) return text.length;
   let width = 0;
@@ -91,8 +91,8 @@ export function cutToWidth(given: string, columns: number): string {
 }
 
 function widthOfCharacter(character: string): number {
-  if (/\p{Mark}|\p{Format}/u.test(character)) return 0;
-  return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u.test(
+  if (/(?!\ufe0f)[\p{Nonspacing_Mark}\p{Enclosing_Mark}\p{Format}]/u.test(character)) return 0;
+  return /[\u1100-\u115f\u2329\u232a\u2e80-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{16fe0}-\u{1b2ff}\u{1d300}-\u{1d376}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/u.test(
     character,
   )
     ? 2

@@ -17,6 +17,9 @@ export interface WorkFormat {
   readonly maxLines: number;
 }
 
+/** Before each line of an agent: it cannot be taken for a tool call or for a line of ours. */
+const SAID = '│ ';
+
 /** The first lines of what the agent said; a wait in yellow. */
 export function formatSaid(
   { text, cutBytes = 0, isWaiting }: EnvelopeOf<'agent.said'>,
@@ -25,7 +28,7 @@ export function formatSaid(
   const lines = text
     .trim()
     .split('\n')
-    .flatMap((one) => wrapText(one, columns));
+    .flatMap((one) => wrapText(one, columns - SAID.length));
   const shown = lines.slice(0, maxLines);
   const rest = lines.length - shown.length;
   const more = [
@@ -33,7 +36,7 @@ export function formatSaid(
     ...(cutBytes === 0 ? [] : [`${formatBytes(cutBytes)} not recorded`]),
   ];
   return [
-    ...shown.map((one) => (isWaiting === true ? style.yellow(one) : one)),
+    ...shown.map((one) => line`${style.dim(SAID)}${isWaiting === true ? style.yellow(one) : one}`),
     ...(more.length === 0 ? [] : [style.dim(`… ${more.join(', ')}`)]),
   ];
 }
@@ -59,18 +62,17 @@ export function describeCall({ tool, what }: Pick<EnvelopeOf<'tool.started'>, 't
 /** A request that brought no answer; what follows an answer shows it. */
 export function formatModelTrouble(
   { outcome, detail, durationMs }: EnvelopeOf<'model.called'>,
-  style: Style,
+  { style, columns }: Pick<WorkFormat, 'style' | 'columns'>,
 ): Lines {
   if (outcome === 'answered' || outcome === 'left') return [];
   const why = outcome === 'empty' ? 'the model answered nothing' : (detail ?? 'the model did not answer');
-  return [style.yellow(`${why} (after ${formatDuration(durationMs)})`)];
+  const words = `${why} (after ${formatDuration(durationMs)})`;
+  return wrapText(words, columns).map((text) => style.yellow(text));
 }
 
 /** The whole work of a run, in the order in which it began. */
 export function formatTranscript(events: readonly EventEnvelope[], format: WorkFormat): Lines {
-  const ends = new Map(
-    events.filter((event) => event.type === 'tool.ended').map((event) => [keyOf(event), event]),
-  );
+  const ends = pairCalls(events);
   const acceptedAt = Date.parse(events[0]?.at ?? '');
   return events.flatMap((event) => {
     const lines = formatWork(event, ends, format);
@@ -81,20 +83,32 @@ export function formatTranscript(events: readonly EventEnvelope[], format: WorkF
   });
 }
 
-function formatWork(
-  event: EventEnvelope,
-  ends: ReadonlyMap<string, EnvelopeOf<'tool.ended'>>,
-  format: WorkFormat,
-): Lines {
+/** Each start with the next end of its id: an agent may use an id again. */
+function pairCalls(events: readonly EventEnvelope[]): Ends {
+  const ends = new Map<EventEnvelope, EnvelopeOf<'tool.ended'>>();
+  const next = new Map<string, EnvelopeOf<'tool.ended'>>();
+  for (const event of events.toReversed()) {
+    if (event.type === 'tool.ended') next.set(keyOf(event), event);
+    if (event.type !== 'tool.started') continue;
+    const ended = next.get(keyOf(event));
+    if (ended !== undefined) ends.set(event, ended);
+    next.delete(keyOf(event));
+  }
+  return ends;
+}
+
+type Ends = ReadonlyMap<EventEnvelope, EnvelopeOf<'tool.ended'>>;
+
+function formatWork(event: EventEnvelope, ends: Ends, format: WorkFormat): Lines {
   switch (event.type) {
     case 'agent.said':
       return formatSaid(event, format);
     case 'tool.started': {
-      const ended = ends.get(keyOf(event));
+      const ended = ends.get(event);
       return formatCall({ started: event, ...(ended === undefined ? {} : { ended }) }, format);
     }
     case 'model.called':
-      return formatModelTrouble(event, format.style);
+      return formatModelTrouble(event, format);
     case 'work.gap':
       return [format.style.yellow(describeGap(event))];
     case 'attempt.ended':

@@ -91,6 +91,21 @@ describe('the live view', () => {
     for (const line of [...written, ...notes[0]!.split('\n')]) expect(widthOf(line)).toBeLessThan(40);
   });
 
+  it.each([' ', '\u2800', '\u0903', '日', '\u{1f202}', '❤\ufe0f'])(
+    'whatever an agent says, no line is too wide and each has its mark: %j',
+    (blank) => {
+      const { live, notes } = view(40);
+      const forged = `${blank.repeat(76)}verify passed\n✓ bash  npm test  3.1 s`;
+      live.show(event('agent.said', { text: `.${forged}` }));
+      live.show(event('policy.denied', { denial: { layer: 'gate', what: forged } }));
+      live.show(event('model.called', { outcome: 'failed', detail: forged }));
+      const lines = notes.flatMap((note) => note.split('\n'));
+      for (const line of lines) expect(widthOf(line)).toBeLessThan(40);
+      expect(notes[0]).toMatch(/^( {2}│ .*(\n|$))+( {2}… \d+ more lines?)?$/);
+      for (const line of lines) expect(line).toMatch(/^(denied:| {2})/);
+    },
+  );
+
   it('counts what the model answered, and says what the agent waits for until it goes on', () => {
     const { live, written, notes } = view(80);
     live.show(event('model.called', { costUsd: 0.02 }));
@@ -107,6 +122,7 @@ describe('the live view', () => {
 describe('widths', () => {
   it('count wide characters twice, and a cut never splits one', () => {
     expect(widthOf('日本語')).toBe(6);
+    expect(widthOf('a\u0301\u0903\u{17000}❤\ufe0f')).toBe(6);
     expect(cutToWidth('日本語', 4)).toBe('日…');
     expect(cutToWidth('short', 5)).toBe('short');
     expect(cutToWidth('shorter', 0)).toBe('');

@@ -2,6 +2,7 @@
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import { formatEvent } from './format-event.ts';
 import { isCommand } from './format-reply.ts';
+import { firstLine, formatRemark } from './format-remark.ts';
 import { cutToWidth, formatCost, formatDuration, formatExit, widthOf } from './format-values.ts';
 import { describeCall, formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
 import type { Output } from './output.ts';
@@ -60,7 +61,7 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
       const remark = absorb(state, event, runId);
       if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
       else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
-      else if (remark !== null) output.note(output.style.dim(remark));
+      else if (remark !== null) output.note(formatRemark(remark, format()));
       draw();
     },
     note(text) {
@@ -107,7 +108,7 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
         : formatCall({ started: call.started, ended: event }, format);
     }
     case 'model.called':
-      return formatModelTrouble(event, format.style);
+      return formatModelTrouble(event, format);
     default:
       return [];
   }
@@ -205,11 +206,6 @@ function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): voi
   if (state.hasCounted) return;
   if (tokensIn !== undefined || tokensOut !== undefined) state.tokens = (tokensIn ?? 0) + (tokensOut ?? 0);
   if (costUsd !== undefined) state.costUsd = costUsd;
-}
-
-/** All of it is in `caisson show`. */
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? '';
 }
 
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */
