@@ -75,7 +75,7 @@ export function watchUsage(
   }
   return {
     count,
-    countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce),
+    countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce, look),
     findConversation(reported) {
       const conversation = reported ?? (sessionId === undefined ? undefined : { sessionId });
       return unlessUnanswered(conversation, passing?.read().hasAnswered);
@@ -119,10 +119,15 @@ const FEW_FAILURES = 2;
 type BeatCounts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | 'tokensOut'>;
 const NOTHING: BeatCounts = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0 };
 
-/** Counts what came since the beat before. */
-function createBeatCounter(read: () => ObservedUsage | null, reportsOnce: boolean): UsageWatch['countBeat'] {
+/** Counts what came since the beat before. An agent may wait long before it asks again: each beat looks, too. */
+function createBeatCounter(
+  read: () => ObservedUsage | null,
+  reportsOnce: boolean,
+  look: () => void,
+): UsageWatch['countBeat'] {
   let beaten = NOTHING;
   return (counters) => {
+    look();
     const seen = read();
     if (seen === null) return counters;
     const now = beatCounts(seen);
@@ -152,9 +157,8 @@ function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts 
 
 /** A program may ask again and again until its deadline; the user should know within a minute. */
 function findUnreached(seen: ObservedUsage | undefined, limitMs: number): string | null {
-  if (seen === undefined || seen.unreachedMs < limitMs) return null;
-  const last = seen.lastFailure?.detail ?? 'the model could not be reached';
-  return `${last}, for ${Math.round(seen.unreachedMs / 1000)} s (limits.unreachable). Check the address (endpoint) and your network.`;
+  if (seen === undefined || seen.lastFailure === null || seen.unreachedMs < limitMs) return null;
+  return `${seen.lastFailure.detail}, for ${Math.round(seen.unreachedMs / 1000)} s (limits.unreachable). Check the address (endpoint) and your network.`;
 }
 
 /** An agent that asks again and again, and gets nothing, does not stop by itself. */

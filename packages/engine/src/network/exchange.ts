@@ -82,7 +82,10 @@ export function exchange(options: ExchangeOptions): void {
       refuseRequest(response, answer.status, `caisson: ${destination.name} ${answer.why}`);
       return;
     }
-    upstream.on('data', (chunk: Buffer) => connection.addDown(chunk.length));
+    upstream.on('data', (chunk: Buffer) => {
+      connection.addDown(chunk.length);
+      options.reach?.connected();
+    });
     // Without the server's text beside the status: clients do not need it, and a key could be in it.
     response.writeHead(status, answer.headers);
     response.flushHeaders();
@@ -92,7 +95,8 @@ export function exchange(options: ExchangeOptions): void {
   });
   outgoing.on('error', (error: Error) => {
     const isRefused = error instanceof PrivateAddressError;
-    if (!isConnected) options.reach?.unreached(error.message);
+    const hasClientLeft = request.socket.destroyed;
+    if (!isConnected && !hasClientLeft) options.reach?.unreached(error.message);
     connection.end(isRefused ? 'denied' : 'failed', `${label}: ${error.message}`);
     const message = `caisson: ${destination.name} could not be reached: ${error.message}`;
     refuseRequest(response, isRefused ? 403 : 502, message);

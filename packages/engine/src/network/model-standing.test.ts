@@ -1,5 +1,6 @@
 /** What the broker remembers of a model's answers beside their usage. */
 import type { ServerResponse } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { createManualClock, systemClock } from '@caisson/ground';
 import { startModelServer, type WireApi } from '@caisson/testkit';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
@@ -209,13 +210,40 @@ test('the time of the model is the time in which it was asked, once for what was
   expect(network.usage?.read().modelMs).toBe(700);
 });
 
+test('a client that goes away before there is a connection is no failed connection', async () => {
+  let asked = 0;
+  const silent = createServer(() => (asked += 1)); // takes connections, and never speaks TLS
+  await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  let nowMs = 1000;
+  const endpoint = `https://127.0.0.1:${port}`;
+  const network = await openTestNetwork(
+    { model: { endpoint, api: 'anthropic-messages', apiKey: KEY } },
+    { clock: { ...systemClock, monotonicMs: () => nowMs } },
+  );
+  const { pathPrefix = '', placeholder = '' } = network.model ?? {};
+  for (const time of [1, 2, 3]) {
+    const client = network.dial();
+    client.write(
+      `POST ${pathPrefix}/v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${placeholder}\r\ncontent-length: 2\r\n\r\n{}`,
+    );
+    await expect.poll(() => asked).toBe(time);
+    client.destroy();
+    await network.recorded(time);
+  }
+  nowMs += 60_000;
+  expect(network.usage?.read().unreachedMs).toBe(0);
+});
+
 test('how long no connection was possible counts from the first request, and ends with a connection', () => {
   const clock = createManualClock();
   const reach = createModelReach(clock);
   const since = clock.monotonicMs();
   clock.advance(10_000);
-  reach.unreached(since);
+  for (const _try of [1, 2]) reach.unreached(since);
   clock.advance(5000);
+  expect(reach.unreachedMs()).toBe(0);
   reach.unreached(clock.monotonicMs());
   expect(reach.unreachedMs()).toBe(15_000);
   reach.connected();
