@@ -1,7 +1,7 @@
 /** A plain command has the streams of the person who runs it: it prints to them as it runs, and reads from them. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTerminal } from './on-terminal.ts';
@@ -75,6 +75,35 @@ it('loses nothing to a slow reader, and a reader that leaves ends no run', { tim
   left.stdout.destroy();
   const { code, stderr } = await finish(left);
   expect([code, stderr]).toEqual([0, expect.stringContaining('patch: caisson diff')]);
+});
+
+it('a stuck reader holds up neither a cancel nor the next run, and a forced stop leaves it', async () => {
+  const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+  const fifo = join(project.env['HOME'] ?? '', 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  const unread = openSync(fifo, 'r+');
+  onTestFinished(() => closeSync(unread));
+  const child = spawn(process.execPath, [BIN, 'run', '--', 'yes'], {
+    cwd: project.root,
+    env: project.env,
+    stdio: ['ignore', unread, 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let notes = '';
+  child.stderr?.on('data', (chunk: Buffer) => (notes += chunk.toString()));
+  await until(
+    'it prints',
+    async () => (await project.caisson('logs', 'latest', '--stdout')).stdout.length > 65_536,
+  );
+  await project.caisson('cancel', 'latest');
+  await until('its ending', async () =>
+    (await project.caisson('runs', '-o', 'json')).stdout.includes('"cancelled"'),
+  );
+  expect((await project.caisson('run', '--', 'echo', 'next')).stdout).toBe('next\n');
+  expect(child.exitCode).toBeNull();
+  const ended = once(child, 'exit');
+  await until('it is forced', () => child.kill('SIGINT') && notes.includes('Forcing'));
+  await ended;
 });
 
 it('output that finds no room is an error, and the command ends all the same', async () => {

@@ -1,5 +1,6 @@
 import type { AdmittedRun } from '../admission/index.ts';
 import type { FollowedAttempt } from './follow.ts';
+import { orAborted } from './or-aborted.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
 /** A run that is under way in this host. */
@@ -23,13 +24,23 @@ export interface ActiveRun {
   /** Aborted when the host must not wait for this run's ending any longer (until-settled.ts). */
   readonly leave: AbortController;
   isSettling: boolean;
+  /** Resolves when the person who reads along has everything of the last attempt. */
+  delivered: Promise<void>;
+  /** Aborted by a forced stop: a reader is not waited for any longer. */
+  readonly forced: AbortController;
 }
 
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.abort.abort();
+  if (options.force) entry.forced.abort();
   if (entry.isSettling && (options.force || entry.closing.aborted)) entry.leave.abort();
   const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
   entry.followed?.supervision.stop(reason, options);
+}
+
+/** A reader that is stuck is left at a forced stop: what it did not take is in the log. */
+export async function awaitDelivery({ forced, delivered }: ActiveRun): Promise<void> {
+  await orAborted(forced.signal, delivered).catch(() => undefined);
 }
 
 /** From the start of the last worker; from acceptance if no worker was started. */

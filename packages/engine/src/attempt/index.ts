@@ -1,4 +1,4 @@
-export { stopRun, type ActiveRun } from './active-run.ts';
+export { awaitDelivery, stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn, warnOfSurvivors } from './clean-up.ts';
 export { atLeast, findEarlierUse } from './count-usage.ts';

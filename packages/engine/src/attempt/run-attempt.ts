@@ -3,7 +3,7 @@ import { explainError } from '@caisson/ground';
 import type { Ending, Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
-import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
+import { awaitDelivery, durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { warnOfSurvivors } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { findEnding } from './find-ending.ts';
@@ -90,13 +90,14 @@ async function settleFollowed(
     };
     return settle(rooms, entry.record, input, retry);
   });
-  await followed.delivered;
+  if (settled.kind === 'retry') await awaitDelivery(entry); // before the next attempt prints
   return settled.kind;
 }
 
 /** The new worker gets earlier messages, and an order that came meanwhile. */
 async function awaitEnd(entry: ActiveRun, followed: FollowedAttempt): FollowedAttempt['ended'] {
   entry.followed = followed;
+  entry.delivered = followed.delivered;
   for (const message of entry.unsent.splice(0)) followed.supervision.send(message);
   if (entry.abort.signal.aborted) stopRun(entry, { force: false });
   const end = await followed.ended;

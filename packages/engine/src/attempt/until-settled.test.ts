@@ -31,6 +31,8 @@ function open({ holdsPauses = false, isOver = 0, isClosing = false } = {}) {
     closing: closing.signal,
     leave: new AbortController(),
     isSettling: false,
+    delivered: Promise.resolve(),
+    forced: new AbortController(),
     followed: null,
   } as unknown as ActiveRun;
   const settings = { stateDir: '/nowhere' } as DispatchSettings;

@@ -3,6 +3,7 @@ import { toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/pr
 import { LedgerGoneError, type EventFeed, type FeedQuery } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
+  awaitDelivery,
   stopRun,
   type ActiveRun,
   place,
@@ -46,6 +47,8 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       closing: closing.signal,
       leave: new AbortController(),
       isSettling: false,
+      delivered: Promise.resolve(),
+      forced: new AbortController(),
     };
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {
@@ -129,6 +132,7 @@ async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<Dispa
     return await describeRun(rooms, entry.run.runId);
   } finally {
     await releaseRun(rooms, entry);
+    await awaitDelivery(entry);
   }
 }
 

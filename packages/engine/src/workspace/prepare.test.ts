@@ -109,7 +109,9 @@ describe('a worktree', () => {
       fileOf(prepared, '.env'),
       fileOf(prepared, 'conf/a.local'),
     ]).toEqual(['1', 'KEY=1', 'x']);
-    expect(prepared.warnings).toEqual([`workspace.include: absent is not in ${project.root}, or is behind a link`]);
+    expect(prepared.warnings).toEqual([
+      `workspace.include: absent is not in ${project.root}, or is behind a link`,
+    ]);
     writeFileSync(join(prepared.path, '.gitignore'), '');
     expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['.gitignore']);
     await expect(project.prepare({ include: ['../outside'] })).rejects.toThrow(WorkspaceError);
