@@ -232,6 +232,12 @@ test(
     const moved = await go(project, 'continue', first.runId, 'go left');
     expect(moved.branch).toMatchObject({ name: 'work', status: 'created' });
     expect(filesOn('work')).toEqual(['a', 'begun', 'left']);
+    // Unless the person works on it now.
+    project.git('checkout', '-q', 'work');
+    const beside = await project.caisson('continue', first.runId, 'go left', '-o', 'json');
+    expect(beside.stderr).toContain('The branch work is checked out');
+    expect(resultOf(beside).branch).toBeUndefined();
+    project.git('checkout', '-q', '-');
     // Another runtime has no session of this one.
     const told = await go(
       project,
@@ -293,15 +299,22 @@ test(
     expect((await go(project, 'retry', first.runId, '--runtime', 'echo')).reply).toBe('the old task');
     const alone = await project.caisson('run', '--interactive', 'the old task');
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('needs a person at a terminal')]);
+    const command = await project.caisson('run', '--interactive', '--', 'true');
+    expect([command.code, command.stderr]).toEqual([2, expect.stringContaining('a command reads none')]);
     await project.trust();
     const terminal = openTerminal(project, ['run', '--interactive', 'the old task']);
     await until('the first question', () => terminal.screen().includes('What next?'), 60_000);
     terminal.type('one more\n');
     await until('the second question', () => terminal.screen().split('What next?').length === 3, 60_000);
     expect(terminal.screen()).toContain('Said after: one more.');
+    expect(terminal.screen()).toMatch(/go on: caisson continue run_\w+ "…"/);
     terminal.type('\n');
     expect(await terminal.ended).toBe(0);
     const shown = await go(project, 'show', 'latest');
     expect(shown.continues?.runId).toMatch(/^run_/);
+    // A run that was forgotten is not the one to go on with.
+    expect((await project.caisson('forget', shown.runId)).code).toBe(0);
+    const next = await go(project, 'continue', 'the new task');
+    expect((await go(project, 'show', next.runId)).continues?.runId).toBe(shown.continues?.runId);
   },
 );

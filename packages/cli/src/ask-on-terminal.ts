@@ -89,11 +89,13 @@ export function askOnTerminal(
     const drain = createDrain(input);
     drain.start(() => {
       output.note(question);
-      input.once('data', (chunk: Buffer) => {
-        input.pause();
-        resolve(chunk.toString('utf8').trim());
-      });
-      input.once('end', () => resolve(''));
+      const onData = (chunk: Buffer): void => answer(chunk.toString('utf8').trim());
+      const onEnd = (): void => answer('');
+      const answer = (text: string): void => {
+        input.off('data', onData).off('end', onEnd).pause();
+        resolve(text);
+      };
+      input.on('data', onData).on('end', onEnd);
     });
   });
 }

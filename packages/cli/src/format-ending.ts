@@ -50,6 +50,8 @@ export function formatEnding(
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
+  if (result.status === 'done' && !work.isOfCommand)
+    lines.push(`  go on: caisson continue ${result.runId} "…"`);
   return lines;
 }
 

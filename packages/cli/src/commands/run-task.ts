@@ -35,7 +35,7 @@ export interface Continued {
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
   return await withCaissonToWork(task.stateDir, output, async (caisson) => {
-    const request = await findRequest(caisson, task);
+    const request = await findRequest(caisson, task, output);
     if (task.detach) {
       const runId = await orWithLogin(request, output, (asked) =>
         caisson.dispatchDetached(asked, [process.argv[1] ?? '']),
@@ -48,21 +48,35 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
       orWithLogin(request, output, (asked) => caisson.dispatch(asked, attachment), whileAsking);
     const isStreamed = attachment?.write !== undefined;
     const first = await carryOut(caisson, { task, request, isStreamed }, begin, output);
-    return task.interactive ? await goOn(caisson, { task, request }, first, output) : first.code;
+    if (task.interactive) return await goOn(caisson, { task, request }, first, output);
+    return (await applyEnded(caisson, { task, request }, first, output)).code;
   });
 }
 
-async function findRequest(caisson: Caisson, { request, continued }: RunTask): Promise<DispatchRequest> {
+async function findRequest(
+  caisson: Caisson,
+  { request, continued }: RunTask,
+  output: Output,
+): Promise<DispatchRequest> {
   if (continued === null) return inFolder(request, caisson.config.projectRoot);
   const run = continued.run ?? (await findLastEnded(caisson));
-  return caisson.continuation(run, continued.text, withoutEmpty(request));
+  const next = await caisson.continuation(run, continued.text, withoutEmpty(request));
+  const { branch } = await caisson.show(run);
+  if (branch !== undefined && next.branch === undefined)
+    output.note(
+      line`The branch ${branch.name} is checked out or was moved, so this run leaves it alone; --branch NAME makes another one.`,
+    );
+  return next;
 }
 
 /** A run that another one dispatched ends before that one. */
 async function findLastEnded(caisson: Caisson): Promise<string> {
   const ended = (await caisson.runs()).filter(({ endedAt }) => endedAt !== undefined);
-  const [last] = ended.toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
-  if (last !== undefined) return last.runId;
+  const newest = ended.toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
+  for (const { runId } of newest) {
+    const events = await caisson.events(runId);
+    if (!events.some(({ type }) => type === 'run.forgotten')) return runId;
+  }
   throw new UsageError('no run of this project has ended, so there is nothing to continue', {
     remedy: 'Begin with caisson run "…"; caisson send latest "…" reaches a running agent.',
   });
@@ -84,36 +98,51 @@ interface Ordered {
 
 /** A refusal ends nothing: another text may work. */
 async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output: Output): Promise<ExitCode> {
-  let last = first;
+  const apply = async (ended: WatchedRun): Promise<WatchedRun> =>
+    (await orPrinted(output, () => applyEnded(caisson, order, ended, output))) ?? {
+      ...ended,
+      code: EXIT_CODES.failed,
+    };
+  let last = await apply(first);
   for (;;) {
     const { runId, status } = last.result;
+    if (status === 'interrupted') return last.code;
     const isQuestion = status === 'waiting';
     const asked = isQuestion ? 'Your answer?' : 'What next?';
     const text = await askOnTerminal(output, line`${output.style.bold(asked)}  an empty line ends`);
     if (text === '') return last.code;
     const begin = () => (isQuestion ? caisson.answer(runId, text) : caisson.continue(runId, text));
-    try {
-      last = await carryOut(caisson, order, begin, output);
-    } catch (error) {
-      if (!(error instanceof CaissonError)) throw error;
-      printError(error, output, false);
-    }
+    const next = await orPrinted(output, () => carryOut(caisson, order, begin, output));
+    if (next !== null) last = await apply(next);
   }
 }
 
-async function carryOut(
+async function orPrinted<T>(output: Output, act: () => Promise<T>): Promise<T | null> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof CaissonError)) throw error;
+    printError(error, output, false);
+    return null;
+  }
+}
+
+function carryOut(
   caisson: Caisson,
-  { task, request, isStreamed = false }: Ordered,
+  { task, isStreamed = false }: Ordered,
   begin: Begin,
   output: Output,
 ): Promise<WatchedRun> {
   const { apply: isApplied, detail, isVerifyReportOnly } = task;
-  const watched = await watchRun(caisson, begin, output, {
-    isApplied,
-    detail,
-    isStreamed,
-    isVerifyReportOnly,
-  });
+  return watchRun(caisson, begin, output, { isApplied, detail, isStreamed, isVerifyReportOnly });
+}
+
+async function applyEnded(
+  caisson: Caisson,
+  { task, request }: Ordered,
+  watched: WatchedRun,
+  output: Output,
+): Promise<WatchedRun> {
   const { result } = watched;
   if (!task.apply || result.status !== 'done') return watched;
   const refusal = whyNotApplied(result, request);

@@ -23,6 +23,10 @@ export async function startRun(
   output: Output,
 ): Promise<ExitCode> {
   const { detach, apply, interactive, quiet, verbose } = options;
+  if (interactive && argv !== null)
+    throw new UsageError('--interactive asks for the next text, and a command reads none', {
+      remedy: 'Leave it out, or give a task for an agent: caisson run --interactive "…".',
+    });
   refuseTogether(options, output);
   if (detach && argv !== null) refuseLostInput();
   const request = toRequest(options, task, argv, readHostEnvironment());

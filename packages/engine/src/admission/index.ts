@@ -10,5 +10,5 @@ export { refuseTask } from './refuse-task.ts';
 export { parseRequest } from './request-shape.ts';
 export * from './rooms.ts';
 export { materialiseInputs } from './stored-inputs.ts';
-export { describeTaken, findEarlierBranch } from './taken-branch.ts';
+export { describeTaken, findEarlierBranch, findTakenBranch } from './taken-branch.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';

@@ -6,7 +6,7 @@
 import { CaissonError, definedOnly } from '@caisson/protocol';
 import { findConversationOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
-import type { DispatchRequest } from '../admission/index.ts';
+import { findTakenBranch, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { readRequest } from './run-request.ts';
@@ -55,7 +55,8 @@ async function describeNext(
     });
   const { answer: _answer, ...request } = await readContinued(engine, runId, changes);
   if (request.argv !== undefined) throw describeCommand(engine, runId);
-  return { ...request, task: text, keepWork: runId };
+  const kept = changes.branch === undefined ? await withoutTakenBranch(engine, request) : request;
+  return { ...kept, task: text, keepWork: runId };
 }
 
 function requireEnded({ ledger }: Engine, runId: string, remedy: string): void {
@@ -73,6 +74,13 @@ async function readContinued(engine: Engine, runId: string, changes: RunChanges)
   const isSame = stored.continues !== undefined && engine.ledger.run(stored.continues)?.runtime === runtime;
   const resume = findConversationOfRun(engine, runId, result) ?? (isSame ? resumed : undefined);
   return { ...request, ...definedOnly({ resume }), continues: runId };
+}
+
+/** The branch was asked for another task: that its user works on it now is no reason to refuse this one. */
+async function withoutTakenBranch(engine: Engine, request: DispatchRequest): Promise<DispatchRequest> {
+  const { branch: _branch, ...rest } = request;
+  const workspaceKind = request.workspace === 'empty' ? 'empty' : 'worktree';
+  return (await findTakenBranch({ request, workspaceKind }, engine.rooms)) === null ? request : rest;
 }
 
 /** Values with names (variables, caps) are changed one by one: an unmentioned cap stays. */
