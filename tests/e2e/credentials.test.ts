@@ -35,7 +35,8 @@ async function usesOf(project: Project): Promise<Record<string, string>> {
 it('every runtime without a key or a log-in is refused with the ways to fix it, and leaves no run', async () => {
   const project = prepare();
   const attempts = [...PROGRAMS, 'native'].map(async (name) => {
-    const { code, stderr } = await project.caisson('run', '--runtime', name, 'do something');
+    const other = ['--env', 'MAX_TOKENS=5', '--env', 'KEYBOARD=us'];
+    const { code, stderr } = await project.caisson('run', '--runtime', name, ...other, 'do something');
     expect({ name, code }).toEqual({ name, code: 1 });
     expect(stderr).toContain(`${name} has no key for its model`);
     expect(stderr).toContain(`runtimes.${name}.apiKey: env:NAME`);

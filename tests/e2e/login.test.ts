@@ -23,6 +23,7 @@ const codex = (account: string, exp: number, refresh: string) => ({
   last_refresh: `2026-01-0${exp}T00:00:00Z`,
 });
 const claude = (n: number) => ({
+  mcpOAuth: { tracker: { accessToken: 'a-token-that-stays' } },
   claudeAiOauth: {
     accessToken: `sk-ant-oat01-access-${n}`,
     refreshToken: `sk-ant-ort01-refresh-${n}`,
@@ -83,7 +84,9 @@ const warningsOf = async (project: Project, runId: string): Promise<string[]> =>
 
 describe('the log-in of the user', () => {
   it('is refreshed inside and written back in every format; it is inside, redacted, and hidden from scripts', async () => {
-    const project = prepare('cat "$LOGIN"; ls -A "$HOME/.ssh" 2>&1; cat $NEXT > "$LOGIN"; exit 9');
+    const project = prepare(
+      'cat "$LOGIN"; grep -q that-stays "$LOGIN" && echo SAW-OTHERS; ls -A "$HOME/.ssh" 2>&1; cat $NEXT > "$LOGIN"; exit 9',
+    );
     mkdirSync(join(project.home, '.ssh'));
     await Promise.all(
       Object.entries(FORMATS).map(async ([name, [file, before, after]]) => {
@@ -91,6 +94,7 @@ describe('the log-in of the user', () => {
         expect(ran.result?.policy.enforced).toMatchObject({ credential: 'inside' });
         expect(ran.stdout).toContain('[redacted:');
         expect(ran.stdout).toContain("cannot access '");
+        expect(ran.stdout).not.toContain('SAW-OTHERS');
         const path = join(project.home, file);
         expect(read(path)).toEqual(after);
         expect(statSync(path).mode & 0o777).toBe(0o600);

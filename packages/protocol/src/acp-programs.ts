@@ -60,6 +60,7 @@ export function describeAcpRuntime(
     api,
     ...definedOnly({
       keyEnv: inner?.keyEnv,
+      otherKeyEnv: inner?.otherKeyEnv,
       defaultEndpoint: inner?.defaultEndpoint,
       login: inner?.login,
     }),

@@ -60,6 +60,8 @@ export interface RuntimeDescriptor<N extends string = string> {
   readonly api: ModelApi;
   /** The environment variable in which users normally keep the key. */
   readonly keyEnv?: string;
+  /** Further variables that the program takes a key from; absent: it knows many vendors. */
+  readonly otherKeyEnv?: readonly string[];
   /** The vendor's own service, for users with a key and no `endpoint`. */
   readonly defaultEndpoint?: string;
   readonly modes: Readonly<Record<Mode, ModeMapping | null>>;
@@ -90,6 +92,8 @@ export const MAX_LOGIN_BYTES = 256 * 1024;
 export interface LoginUse {
   /** What a usable log-in file has at its top. */
   readonly member: string;
+  /** What of the file's top the program needs, where the rest is of other services; absent: all of it. */
+  readonly members?: readonly string[];
   /** The model's address: reached through the broker, which passes on the program's own token. */
   readonly endpoint?: string;
   /** `host:port` pairs that the program itself must reach: for a new token, and without `endpoint` for its model. */

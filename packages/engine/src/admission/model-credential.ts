@@ -49,11 +49,15 @@ function refuse({ name, descriptor, foundLogin }: FoundRuntime, detail: string):
   };
 }
 
-/** A variable that the run is given, by whatever name the program knows. */
+/** How the vendors name the variables for their keys. */
+const VENDORS_KEY = /_(API_KEY|AUTH_TOKEN|OAUTH_TOKEN)$|^AWS_(BEARER_TOKEN_BEDROCK|ACCESS_KEY_ID)$/;
+
+/** A variable that the run is given, by a name that the program knows. */
 function hasOwnKey({ runtime, request, envBundles }: Given): boolean {
   const names = [
     ...Object.keys({ ...runtime.env, ...request.env, ...request.secrets }),
     ...envBundles.flatMap(({ values, secrets }) => Object.keys({ ...values, ...secrets })),
   ];
-  return names.some((name) => /KEY|TOKEN/.test(name));
+  const { keyEnv, otherKeyEnv } = runtime.descriptor;
+  return names.some((name) => name === keyEnv || (otherKeyEnv?.includes(name) ?? VENDORS_KEY.test(name)));
 }

@@ -7,7 +7,8 @@
  *    │             └──anything else──► reported, and not written back
  *    └──► the user's file changed (by themselves, or by another run) ──► the copy is replaced
  *
- * L1  The user's file is replaced in one step, and only its tokens change (`refreshed-login.ts`).
+ * L1  The user's file is replaced in one step, and only its tokens change (`refreshed-login.ts`). What is of other
+ *     services is not in the copy, and stays in the file.
  * L2  All processes of this user take turns, so that of two refreshes at once the first counts and the second run gets
  *     its tokens.
  * L3  What was copied last is stored beside the copy, where the agent cannot see it: a host that dies leaves enough to
@@ -31,7 +32,12 @@ import { listTokens, readRefreshed } from './refreshed-login.ts';
 import type { AttemptPaths } from './state-paths.ts';
 
 const LOOK_MS = 500;
-const KNOWN = new Set(Object.values(RUNTIME_DESCRIPTORS).flatMap(({ loginFiles }) => loginFiles));
+/** Each log-in file, and what of its top a run needs; undefined: all of it. */
+const KNOWN = new Map(
+  Object.values(RUNTIME_DESCRIPTORS).flatMap(({ loginFiles, login }) =>
+    loginFiles.map((file) => [file, login?.members] as const),
+  ),
+);
 
 type Folders = Pick<DispatchSettings, 'home' | 'userState'>;
 type Places = Pick<AttemptPaths, 'login' | 'home'>;
@@ -46,14 +52,15 @@ export interface LoginCopy {
 export function copyLogin({ home }: Folders, run: AdmittedRun, paths: Places): LoginCopy {
   const { login, foundLogin, name } = run.runtime;
   if (!login || foundLogin === null) return { binds: [], secrets: [] };
-  const text = readLogin(realpathSync(foundLogin.path));
-  if (text === null) throw new Error(`${foundLogin.path} cannot be read`);
+  const own = readLogin(realpathSync(foundLogin.path));
+  if (own === null) throw new Error(`${foundLogin.path} cannot be read`);
+  const text = pickUsed(foundLogin.file, own);
   const isOpen = run.grant.sandbox === 'none';
   const stored = join(paths.login, encodeURIComponent(foundLogin.file));
   const copy = isOpen ? join(paths.home, foundLogin.file) : stored;
   for (const path of [copy, stored]) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(copy, text, { mode: 0o600, flush: true });
-  writeFileSync(`${stored}.base`, text, { mode: 0o600, flush: true });
+  writeFileSync(`${stored}.base`, own, { mode: 0o600, flush: true });
   return {
     binds: isOpen ? [] : [{ source: copy, target: join(home, foundLogin.file), writable: true }],
     secrets: listTokens(text).map((value) => ({ name: `log-in of ${name}`, value })),
@@ -126,23 +133,42 @@ async function compareOne({
   const [users, inside, before] = [real, copy, base].map(readLogin);
   if (users == null || before == null) return null;
   if (inside == null) return { text: refusal(file, 'it is not a readable file'), isGood: false };
-  const refreshed = readRefreshed(before, inside);
+  const known = pickUsed(file, before);
+  const refreshed = readRefreshed(known, inside);
   if (refreshed.kind === 'refused') return { text: refusal(file, refreshed.why), isGood: false };
   if (users !== before) {
-    if (readRefreshed(before, users).kind === 'refused') return null; // the user is somebody else now: that is not for this run
-    replaceCopy({ copy, base }, users);
+    if (readRefreshed(known, pickUsed(file, users)).kind === 'refused') return null; // the user is somebody else now: that is not for this run
+    replaceCopy({ file, copy, base }, users);
     return null;
   }
   if (refreshed.kind === 'same') return null;
-  await writeFileAtomic(real, refreshed.text, { mode: statSync(real).mode & 0o777 });
-  replaceCopy({ copy, base }, refreshed.text);
+  const text = withUsed(file, users, refreshed.text);
+  await writeFileAtomic(real, text, { mode: statSync(real).mode & 0o777 });
+  replaceCopy({ file, copy, base }, text);
   return { text: `the program refreshed your log-in; its new tokens are in ~/${file}`, isGood: true };
 }
 
 /** In place: the copy is mounted by its inode. In this order: a copy older than its base would look like a refresh. */
-function replaceCopy({ copy, base }: Pick<Place, 'copy' | 'base'>, text: string): void {
-  writeFileSync(copy, text, { mode: 0o600, flush: true });
+function replaceCopy({ file, copy, base }: Omit<Place, 'own'>, text: string): void {
+  writeFileSync(copy, pickUsed(file, text), { mode: 0o600, flush: true });
   writeFileSync(base, text, { mode: 0o600, flush: true });
+}
+
+/** The part of a log-in file that a run gets; empty if it is not JSON, as while someone writes it. */
+function pickUsed(file: string, text: string): string {
+  const members = KNOWN.get(file);
+  if (members === undefined) return text;
+  try {
+    const all = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return JSON.stringify(Object.fromEntries(all.filter(([name]) => members.includes(name))));
+  } catch {
+    return '';
+  }
+}
+
+function withUsed(file: string, text: string, used: string): string {
+  if (KNOWN.get(file) === undefined) return used;
+  return `${JSON.stringify({ ...(JSON.parse(text) as object), ...(JSON.parse(used) as object) }, null, 2)}\n`;
 }
 
 const refusal = (file: string, why: string): string =>

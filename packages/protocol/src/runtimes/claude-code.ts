@@ -9,6 +9,10 @@ export const CLAUDE_CODE: RuntimeDescriptor<'claude-code'> = {
   testedRange: { from: '2.1.200', to: '2.1.325' },
   api: 'anthropic-messages',
   keyEnv: 'ANTHROPIC_API_KEY',
+  otherKeyEnv: [
+    ...['ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN', 'ANTHROPIC_FOUNDRY_API_KEY'],
+    ...['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID'],
+  ],
   defaultEndpoint: 'https://api.anthropic.com',
   modes: {
     suggest: hook('--permission-mode dontAsk; allowed: Read, Grep, Glob, LS'),
@@ -24,6 +28,7 @@ export const CLAUDE_CODE: RuntimeDescriptor<'claude-code'> = {
   loginFiles: ['.claude/.credentials.json'],
   login: {
     member: 'claudeAiOauth',
+    members: ['claudeAiOauth', 'organizationUuid'],
     endpoint: 'https://api.anthropic.com',
     hosts: ['platform.claude.com:443'],
   },

@@ -9,6 +9,7 @@ export const CODEX: RuntimeDescriptor<'codex'> = {
   testedRange: { from: '0.145.0', to: '0.166.0' },
   api: 'openai-responses',
   keyEnv: 'OPENAI_API_KEY',
+  otherKeyEnv: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'],
   defaultEndpoint: 'https://api.openai.com/v1',
   modes: {
     suggest: hook('--dangerously-bypass-approvals-and-sandbox; our workspace is read-only'),

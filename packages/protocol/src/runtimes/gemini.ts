@@ -9,6 +9,7 @@ export const GEMINI: RuntimeDescriptor<'gemini'> = {
   testedRange: { from: '0.44.0', to: '0.61.0' },
   api: 'gemini',
   keyEnv: 'GEMINI_API_KEY',
+  otherKeyEnv: ['GOOGLE_API_KEY'],
   defaultEndpoint: 'https://generativelanguage.googleapis.com',
   modes: {
     suggest: hook(

@@ -7,6 +7,7 @@ export const NATIVE: RuntimeDescriptor<'native'> = {
   versionArgs: [],
   api: 'anthropic-messages',
   keyEnv: 'ANTHROPIC_API_KEY',
+  otherKeyEnv: [],
   defaultEndpoint: 'https://api.anthropic.com',
   modes: {
     suggest: hook('policy gate in the agent itself'),

@@ -24,6 +24,7 @@ export const PI: RuntimeDescriptor<'pi'> = {
   loginFiles: ['.pi/agent/auth.json'],
   login: {
     member: 'anthropic',
+    members: ['anthropic'],
     endpoint: 'https://api.anthropic.com',
     hosts: ['platform.claude.com:443'],
   },
