@@ -175,21 +175,27 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     expect(readdirSync(join(home, '.cache/go-build'))).toEqual(['00']);
   });
 
-  it('with a file that a rule hides keep it hidden from the agent', async () => {
+  it('with a file that a rule hides keep it hidden from the agent, and so are keys and forbidden caches', async () => {
     const project = createWorkspaces();
+    project.write('pom.xml', '');
+    project.write('node_modules/.npmrc', 'key of npm');
+    project.write('../home/.m2/repository/org/private', 'key of maven');
+    project.write('../home/.m2/wrapper/tool', 'wrapped');
     project.write('node_modules/.store/dep@1/secret.pem', 'key');
     project.write(
       'caisson.yaml',
-      'policy: { rules: [{ path: "*.pem", action: no-access, reason: private }] }\n',
+      `policy:
+  rules:
+    - { path: "*.pem", action: no-access, reason: private }
+    - { path: "~/.m2/repository/org/**", action: no-access, reason: private }
+`,
     );
-    const { stdout } = await project.caisson(
-      'run',
-      '--',
-      'sh',
-      '-c',
-      'npm test; cat node_modules/.store/dep@1/*.pem',
-    );
+    const script =
+      'npm test; cat node_modules/.store/dep@1/*.pem node_modules/.npmrc; cat ~/.m2/*/org/* ~/.m2/*/tool';
+    const { stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
     expect(stdout).toContain('42\n');
+    expect(stdout).toContain('wrapped');
+    expect(stderr).toMatch(/not brought, because a no-access rule is about it: \S+\/\.m2\/repository/);
     expect(stdout).not.toContain('key');
   });
 });

@@ -58,6 +58,24 @@ test('the interpreter that a script names comes along, wherever its links lead t
   expect(foldersOf(join(root, 'tools/agent'))).toEqual(['tools', 'opt/node/bin', 'cellar/node/24/bin']);
 });
 
+function shownWith(home: string, projectRoot: string, path: readonly string[]): string[] {
+  const settings = {
+    home,
+    projectRoot,
+    path: path.join(':'),
+    toolchains: [],
+    privatePaths: () => [join(root, 'home/.local/share/caisson')],
+    node: '/usr/bin/true',
+    bundles: '/usr/lib',
+    cwd: projectRoot,
+    stateDir: join(projectRoot, '.caisson'),
+  } as unknown as DispatchSettings;
+  const runtime = { bin: '/usr/bin/true', login: false } as unknown as FoundRuntime;
+  return toolBinds(settings, runtime, {}).map(({ source, target }) =>
+    source === target ? source : `${source} on ${target}`,
+  );
+}
+
 test('a link that leads to HOME, to the project or above it shows none of them', () => {
   const home = join(root, 'home');
   const projectRoot = join(home, 'work/project');
@@ -69,17 +87,23 @@ test('a link that leads to HOME, to the project or above it shows none of them',
     link('home/to-parent', 'work'),
     link('home/to-tools', 'tools'),
   ];
-  const settings = {
-    home,
-    projectRoot,
-    path: paths.join(':'),
-    toolchains: [],
-    privatePaths: () => [join(root, 'home/.local/share/caisson')],
-    node: '/usr/bin/true',
-    bundles: '/usr/lib',
-    cwd: projectRoot,
-    stateDir: join(projectRoot, '.caisson'),
-  } as unknown as DispatchSettings;
-  const runtime = { bin: '/usr/bin/true', login: false } as unknown as FoundRuntime;
-  expect(toolBinds(settings, runtime, {}).map(({ source }) => source)).toEqual([join(home, 'to-tools')]);
+  expect(shownWith(home, projectRoot, paths)).toEqual([join(home, 'to-tools')]);
+});
+
+test('the settings with keys of Homebrew and conda are covered', () => {
+  const home = join(root, 'home');
+  for (const path of ['.linuxbrew/bin/x', '.linuxbrew/etc/my.cnf', 'miniconda3/bin/y', 'miniconda3/.condarc'])
+    program(`home/${path}`);
+  const file = program('home/a-file');
+  const folders = ['.linuxbrew/bin', 'miniconda3/bin', '.linuxbrew', 'miniconda3'].map((path) =>
+    join(home, path),
+  );
+  const shown = shownWith(home, join(home, 'project'), [...folders.slice(0, 2), file]);
+  expect(shown).toEqual([
+    ...folders.slice(0, 2),
+    file,
+    ...folders.slice(2),
+    `/dev/null on ${home}/.linuxbrew/etc/my.cnf`,
+    `/dev/null on ${home}/miniconda3/.condarc`,
+  ]);
 });

@@ -13,7 +13,7 @@ import {
   realpathSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { listReplacedFolders } from '@caisson/ground';
+import { listReplacedFolders, unlessErrno } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
@@ -54,14 +54,27 @@ export function toolBinds(
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
-  return [...new Set(wanted)]
-    .filter(isVisibleTool)
-    .map((path) => ({ source: path, target: path, writable: false }));
+  const shown = [...new Set(wanted)].filter(isVisibleTool);
+  return [
+    ...shown.map((path) => ({ source: path, target: path, writable: false })),
+    ...shown.flatMap(listSettings).map((path) => ({ source: '/dev/null', target: path, writable: false })),
+  ];
+}
+
+/** Files in which Homebrew and conda keep passwords and tokens. */
+function listSettings(folder: string): string[] {
+  const etc = join(folder, 'etc');
+  const names = unlessErrno(() => readdirSync(etc), [], 'ENOENT', 'ENOTDIR', 'EACCES');
+  return [
+    join(folder, '.condarc'),
+    ...names.filter((name) => name.endsWith('.cnf')).map((name) => join(etc, name)),
+  ].filter((path) => existsSync(path) && lstatSync(path).isFile());
 }
 
 /**
  * Folders of version managers in PATH whose programs need more than that folder: shims ask their manager, links lead to a
- * version beside them. The first group is what must be visible. Nothing here holds keys; `~/.cargo` would.
+ * version beside them. The first group is what must be visible. The settings in them are
+ * covered (listSettings); `~/.cargo` has log-ins.
  */
 const MANAGED: readonly RegExp[] = [
   /^(.*\/\.nvm\/versions\/[^/]+\/[^/]+)\/bin$/,

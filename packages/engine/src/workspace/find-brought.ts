@@ -43,7 +43,11 @@ const TOOLS: readonly Tool[] = [
     manifests: ['pyproject.toml', 'setup.py', 'setup.cfg', 'requirements.txt', 'Pipfile', 'tox.ini'],
     needs: ['.venv', 'venv', '__pypackages__', '.tox', '.nox', '.eggs'],
   },
-  { manifests: ['Cargo.toml'], needs: ['target', 'vendor'], caches: ['.cargo/registry', '.cargo/git'] },
+  {
+    manifests: ['Cargo.toml'],
+    needs: ['target', 'vendor'],
+    caches: ['.cargo/registry', '.cargo/git/checkouts'],
+  },
   { manifests: ['go.mod'], needs: ['vendor'], caches: ['go/pkg/mod', '.cache/go-build'] },
   { manifests: ['pom.xml'], needs: ['target'], caches: ['.m2/repository', '.m2/wrapper'] },
   {
@@ -51,7 +55,7 @@ const TOOLS: readonly Tool[] = [
     needs: ['.gradle', 'build'],
     caches: ['.gradle/caches', '.gradle/wrapper'],
   },
-  { manifests: ['composer.json', 'Gemfile'], needs: ['vendor', '.bundle'] },
+  { manifests: ['composer.json', 'Gemfile'], needs: ['vendor'] },
   { manifests: ['mix.exs'], needs: ['deps', '_build'] },
 ];
 /** At the top people also use them without a manifest. */

@@ -1,4 +1,4 @@
-// bubblewrap mounts a folder by its path, and whoever can write beside it may put a link there in between. So while the
+// bubblewrap mounts a folder by its path, and a program that writes beside it may put a link there before. So while the
 // program waits at the start gate, what is mounted is compared with what the path means without a link.
 import { lstat } from 'node:fs/promises';
 import { beneath } from '../files/index.ts';

@@ -6,7 +6,7 @@
  * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited: beyond that only
  * the gate enforces it, and a warning says so.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { forbidsPath, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
@@ -21,6 +21,8 @@ export interface RuledPaths {
   readonly readOnly: readonly string[];
   /** Folders of the machine that a rule names by their absolute path; everything there is read-only anyway. */
   readonly outside: readonly string[];
+  /** Brought folders that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
+  readonly unbrought: readonly string[];
   /** Why only the gate enforces some rule, or `null`. */
   readonly gap: string | null;
 }
@@ -42,6 +44,7 @@ export function findRuledPaths(job: Job): RuledPaths {
     hidden: [...found.hidden].slice(0, MAX_PATHS),
     readOnly: [...found.readOnly].slice(0, MAX_PATHS),
     outside: rules.flatMap((rule) => outsidePlace(rule, mountPath)),
+    unbrought: findUnbrought(job, rules),
     gap: describeGap(isComplete, paths),
   };
 }
@@ -68,6 +71,24 @@ function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
   return isPlain && !`${mountPath}/`.startsWith(`${bare}/`) && !bare.startsWith(`${mountPath}/`)
     ? [bare]
     : [];
+}
+
+function findUnbrought({ workspace: { brought = [] }, sandbox }: Job, rules: readonly PathRule[]): string[] {
+  const bases = rules
+    .filter(({ path, action }) => action === 'no-access' && /^[/~]/.test(path))
+    .map(({ path }) => fixedBase(path.replace(/^~/, sandbox.home)));
+  const holds = (folder: string, path: string): boolean => `${path}/`.startsWith(`${folder}/`);
+  return brought
+    .map(({ target }) => target)
+    .filter((target) => bases.some((base) => holds(base, target) || holds(target, base)));
+}
+
+/** The folders before the first wildcard, without links. */
+function fixedBase(path: string): string {
+  const names = path.split('/').filter(Boolean);
+  const wild = names.findIndex((name) => /[*?[\]{}()!]/.test(name));
+  const base = names.slice(0, wild === -1 ? names.length : wild).map((name) => `/${name}`);
+  return existsSync(base.join('')) ? realpathSync(base.join('')) : base.join('');
 }
 
 /** `false` when there are too many entries. */

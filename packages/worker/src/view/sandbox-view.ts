@@ -50,7 +50,9 @@ export interface ViewOptions {
   /** A socket of the worker that is visible inside for tools. */
   readonly toolSocket?: string;
   /** What the rules of caisson.yaml hide or protect from the agent, as seen inside. */
-  readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
+  readonly ruled?:
+    | Readonly<Record<'hidden' | 'readOnly' | 'outside' | 'unbrought', readonly string[]>>
+    | undefined;
   /** Folders of HOME that outlive the attempt. */
   readonly kept?: readonly Bind[];
   /** Folders in which the agent program would obey the repository. */
@@ -103,7 +105,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
         ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
         : []),
     ],
-    layers: brought(job, readOnly),
+    layers: brought(job, readOnly, isAgent ? options.ruled?.unbrought : []),
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
       ? [
@@ -133,21 +135,39 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
   };
 }
 
-function brought({ workspace, paths }: Job, readOnly: boolean): SandboxSpec['layers'] {
-  if (workspace.brought === undefined) return undefined;
-  return { folders: workspace.brought, store: readOnly ? undefined : paths.layers };
+function brought(
+  { workspace, paths }: Job,
+  readOnly: boolean,
+  without: readonly string[] = [],
+): SandboxSpec['layers'] {
+  const folders = workspace.brought?.filter(({ target }) => !without.includes(target));
+  return folders === undefined ? undefined : { folders, store: readOnly ? undefined : paths.layers };
+}
+
+/** Files with keys that tools read at the top of such a folder. */
+const SETTINGS_WITH_KEYS = [
+  ...['.npmrc', '.env', 'pip.conf'],
+  ...['gradle.properties', 'local.properties', 'signing.properties'],
+];
+
+function settingsInBrought({ workspace: { brought = [], mountPath } }: Job): string[] {
+  return brought
+    .filter(({ target }) => target.startsWith(`${mountPath}/`))
+    .flatMap(({ target }) => SETTINGS_WITH_KEYS.map((name) => `${target}/${name}`));
 }
 
 /**
  * What is hidden in the workspace is guarded like what a rule hides: the folders above it cannot be moved and made
  * again. The mailbox has its own mount.
  */
-function hiddenInside({ workspace, sandbox }: Job): string[] {
+function hiddenInside(job: Job): string[] {
+  const { workspace, sandbox } = job;
   const mailbox = `${workspace.mountPath}/.caisson`;
-  return sandbox.hide.filter(
+  const own = sandbox.hide.filter(
     (path) =>
       path.startsWith(`${workspace.mountPath}/`) && path !== mailbox && !path.startsWith(`${mailbox}/`),
   );
+  return [...own, ...settingsInBrought(job)];
 }
 
 /** Where the drivers put files that the program only reads. */

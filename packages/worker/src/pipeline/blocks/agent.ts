@@ -64,6 +64,10 @@ async function findRuled(context: AttemptContext): Promise<RuledPaths | undefine
   const { findRuledPaths } = await import('../ruled-paths.ts');
   const ruled = findRuledPaths(job);
   if (ruled.gap !== null) writer.write({ kind: 'warning', source: 'policy', message: ruled.gap });
+  if (ruled.unbrought.length > 0) {
+    const message = `not brought, because a no-access rule is about it: ${ruled.unbrought.join(', ')}`;
+    writer.write({ kind: 'warning', source: 'policy', message });
+  }
   return ruled;
 }
 
@@ -95,7 +99,7 @@ async function launchAgent(
 
 function warnReadOnlyLayers({ job, writer }: AttemptContext, targets: readonly string[]): void {
   if (targets.length === 0 || job.grant.mode === 'suggest') return;
-  const message = `read-only in this run: ${targets.join(', ')}. A rule guards a file there, or this machine cannot make private layers, which needs Perl and Linux 5.11 or newer`;
+  const message = `read-only in this run: ${targets.join(', ')}. Something in it is hidden or guarded (by a rule, or because it is a socket or a settings file with keys), or this machine cannot make private layers, which needs Perl and Linux 5.11 or newer`;
   writer.write({ kind: 'warning', source: 'sandbox', message });
 }
 
