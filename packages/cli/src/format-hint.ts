@@ -31,7 +31,7 @@ const NO_FILE = [
   String.raw`No such file or directory: '${FILE}'`,
 ];
 
-/** `null` where no option is known to help. An agent's words are no evidence: it may talk of a failure that it mended. */
+/** `null` where no option is known to help. An agent's words are no evidence: it may talk of a failure that it fixed. */
 export function findHint(result: DispatchResult, isOfCommand: boolean): string | null {
   const said = findSaid(result, isOfCommand);
   if (said === null) return null;

@@ -17,7 +17,7 @@ export interface Passer {
   leaveLine(): boolean;
 }
 
-/** `onLost` is told once for each stream that has no room for what is printed. */
+/** `onLost` is called once for each stream that has no room for what is printed. */
 export function createPasser(streams: OutputStreams, onLost: (name: Name, error: Error) => void): Passer {
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   const gone = new Set<Name>();

@@ -137,7 +137,7 @@ async function compareOne({
   const refreshed = readRefreshed(known, inside);
   if (refreshed.kind === 'refused') return { text: refusal(file, refreshed.why), isGood: false };
   if (users !== before) {
-    if (readRefreshed(known, pickUsed(file, users)).kind === 'refused') return null; // the user is somebody else now: that is not for this run
+    if (readRefreshed(known, pickUsed(file, users)).kind === 'refused') return null; // another account: not for this run
     replaceCopy({ file, copy, base }, users);
     return null;
   }

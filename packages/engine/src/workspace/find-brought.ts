@@ -10,16 +10,13 @@
  */
 import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-
 import { createGit } from '@caisson/ground';
 import { MAX_BROUGHT } from '@caisson/protocol';
-
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { splitNames } from './hidden-work.ts';
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_MANIFESTS = 2000;
-/** Names in a warning. */
 const MAX_NAMED = 5;
 const IS_LINK = 'is a link, or is behind one';
 
