@@ -181,6 +181,9 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     project.write('node_modules/.npmrc', 'key of npm');
     project.write('../home/.m2/repository/org/private', 'key of maven');
     project.write('../home/.m2/wrapper/tool', 'wrapped');
+    const home = project.env['HOME'] ?? '';
+    renameSync(home, `${home}-real`);
+    symlinkSync(`${home}-real`, home);
     project.write('node_modules/.store/dep@1/secret.pem', 'key');
     project.write(
       'caisson.yaml',

@@ -100,7 +100,7 @@ describe('a secret that an agent prints', () => {
     const project = prepare();
     const verified = await project.run(...SECRET, '--verify', 'echo "verify $TOKEN"; false', '--', 'true');
     const asked = await project.run(...SECRET, '--', 'node', 'ask.mjs');
-    expect([verified.cli.code, asked.cli.code]).toEqual([0, 3]);
+    expect([verified.cli.code, asked.cli.code]).toEqual([1, 3]);
     expect(asked.result?.needsInput).toEqual({
       question: 'May I use [redacted:TOKEN]?',
       options: ['yes', '[redacted:TOKEN]'],

@@ -25,7 +25,7 @@ describe('a forger', { timeout: 120_000 }, () => {
     const result = await project.run('--', process.execPath, 'forger.mjs', 'inside', state);
     expect(result.stderr).toMatch(/\d processes, \d+ written, \d+ refused, \d+ planted/);
     expect(result).toMatchObject({ status: 'error', exitCode: 7, failure: { reason: 'provider-failed' } });
-    expect(result.cli.code).toBe(1);
+    expect(result.cli.code).toBe(7);
     await expectHonest(project, result.runId);
     expect(result.result?.policy.denials.map((denial) => denial.what)).not.toContain('FORGED');
     expect((await project.caisson('verify', result.runId)).code).toBe(0);

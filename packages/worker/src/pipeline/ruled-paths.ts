@@ -79,8 +79,8 @@ function findUnbrought({ workspace: { brought = [] }, sandbox }: Job, rules: rea
     .map(({ path }) => fixedBase(path.replace(/^~/, sandbox.home)));
   const holds = (folder: string, path: string): boolean => `${path}/`.startsWith(`${folder}/`);
   return brought
-    .map(({ target }) => target)
-    .filter((target) => bases.some((base) => holds(base, target) || holds(target, base)));
+    .filter(({ source }) => bases.some((base) => holds(base, source) || holds(source, base)))
+    .map(({ target }) => target);
 }
 
 /** The folders before the first wildcard, without links. */
