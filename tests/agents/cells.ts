@@ -33,7 +33,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'gets errors without end', isShort: false, prove: endless },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
-  { title: 'is told what to do next', isShort: false, prove: continued },
+  { title: 'gets a further order after its run has ended', isShort: false, prove: continued },
   { title: 'fails, and is retried', isShort: false, prove: retryFailure },
   { title: 'is sent a message', isShort: false, prove: message },
   { title: 'prints megabytes', isShort: false, prove: megabytes },

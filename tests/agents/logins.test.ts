@@ -92,6 +92,7 @@ async function work(project: Project, name: string, ...options: string[]) {
   return ran;
 }
 
+if (isSkipped) process.stderr.write('CAISSON_SKIP_AGENTS=1: no real program uses a log-in.\n');
 describe.skipIf(isSkipped)('a real program with the log-in of its user', () => {
   it('codex refreshes an expired log-in inside, and the new tokens are in the user’s file', async () => {
     const tokens = await startTokenServer();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
+import { createSampleSpec } from '../../packages/ground/src/sandbox/fixtures/sample-spec.ts';
 
 export interface Cell {
   readonly root: string;
@@ -22,24 +23,7 @@ export function createCell(overrides: Partial<SandboxSpec> = {}): Cell {
   const root = mkdtempSync(join(tmpdir(), 'caisson-escape-'));
   const workspace = join(root, 'workspace');
   mkdirSync(workspace);
-  const spec: SandboxSpec = {
-    kind: 'bwrap',
-    argv: ['true'],
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/home/agent', TMPDIR: '/tmp' },
-    cwd: workspace,
-    workspace: { source: workspace, target: workspace, readOnly: false },
-    binds: [],
-    hide: [],
-    readOnlyPaths: [],
-    home: { path: '/home/agent', maxBytes: 2 ** 20 },
-    tmp: { path: '/tmp', maxBytes: 2 ** 20 },
-    files: [],
-    network: 'none',
-    seccomp: true,
-    cgroupPaths: [],
-    stdin: 'closed',
-    ...overrides,
-  };
+  const spec: SandboxSpec = { ...createSampleSpec(workspace), ...overrides };
   return { root, workspace, spec };
 }
 

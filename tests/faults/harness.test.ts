@@ -1,9 +1,11 @@
 /** The short form of `npm run test:faults`: a case or two of every kind that is a fault, with a fixed seed. */
 import { describe, expect, it } from 'vitest';
-import { randomOf } from './harness/choose.ts';
+import { chooseSetting, randomOf } from './harness/choose.ts';
 import { KINDS } from './harness/kinds.ts';
+import { SOAKED, soakOnce } from './harness/kinds/soak.ts';
 import { OptionsError, parseOptions } from './harness/options.ts';
 import { runAll } from './harness/run-all.ts';
+import { openStage } from './harness/stage.ts';
 import { createTable, formatTable } from './harness/table.ts';
 
 /** Chosen to be short, and so that the fault happens: they wait for something that every run has. */
@@ -37,6 +39,15 @@ describe('the fault harness', { timeout: 180_000 }, () => {
       });
     });
   }
+
+  it('finds nothing broken after twenty runs through one host', async () => {
+    const stage = await openStage(chooseSetting(randomOf(1, 'soak', 0), SOAKED));
+    try {
+      expect((await soakOnce(stage, 20)).violations).toEqual([]);
+    } finally {
+      await stage.close();
+    }
+  });
 
   it('plans the same cases for the same seed, and others for another', () => {
     const plan = (seed: number): string[] =>

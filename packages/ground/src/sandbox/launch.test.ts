@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSampleSpec } from './fixtures/sample-spec.ts';
 import {
   describeSandbox,
   launchSandbox,
@@ -29,23 +30,7 @@ describe('a sandbox', () => {
     root = mkdtempSync(join(tmpdir(), 'caisson-launch-'));
     const workspace = join(root, 'workspace');
     mkdirSync(workspace);
-    spec = {
-      kind: 'bwrap',
-      argv: ['true'],
-      env: { PATH: '/usr/bin:/bin', HOME: '/home/agent' },
-      cwd: workspace,
-      workspace: { source: workspace, target: workspace, readOnly: false },
-      binds: [],
-      hide: [],
-      readOnlyPaths: [],
-      home: { path: '/home/agent', maxBytes: 2 ** 20 },
-      tmp: { path: '/tmp', maxBytes: 2 ** 20 },
-      files: [],
-      network: 'none',
-      seccomp: true,
-      cgroupPaths: [],
-      stdin: 'closed',
-    };
+    spec = createSampleSpec(workspace);
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 

@@ -14,6 +14,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeTree } from '../files/index.ts';
 import { findBwrap } from './bwrap-location.ts';
+import { createSampleSpec } from './fixtures/sample-spec.ts';
 import { verifyLayers } from './verify-layers.ts';
 import { launchSandbox, type SandboxSpec } from './index.ts';
 
@@ -33,22 +34,8 @@ describe('a folder with a private layer', () => {
     writeFileSync(join(folder, 'dep/index.js'), 'as installed');
     writeFileSync(join(folder, 'dep/secret.pem'), 'key');
     spec = {
-      kind: 'bwrap',
-      argv: ['true'],
-      env: { PATH: '/usr/bin:/bin', HOME: '/home/agent' },
-      cwd: workspace,
-      workspace: { source: workspace, target: workspace, readOnly: false },
-      binds: [],
+      ...createSampleSpec(workspace),
       layers: { folders: [{ source: folder, target }], store: join(root, 'store') },
-      hide: [],
-      readOnlyPaths: [],
-      home: { path: '/home/agent', maxBytes: 2 ** 20 },
-      tmp: { path: '/tmp', maxBytes: 2 ** 20 },
-      files: [],
-      network: 'none',
-      seccomp: true,
-      cgroupPaths: [],
-      stdin: 'closed',
     };
   });
   afterEach(() => removeTree(root));

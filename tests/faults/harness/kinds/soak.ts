@@ -13,6 +13,8 @@ import { openStage } from '../stage.ts';
 
 export const RUNS_PER_HOST = 100;
 export const HOST = fileURLToPath(new URL('../soak-host.ts', import.meta.url));
+/** What is the same in every soak. */
+export const SOAKED = { agent: 'nothing', workspace: 'worktree', state: 'inside' } as const;
 /** Garbage that was not collected yet is not a leak. */
 const MAX_GROWTH_MIB = 60;
 const MAX_GROWTH_FILES = 8;
@@ -24,13 +26,13 @@ export const soak: Kind = {
   findObstacle: () => null,
   countCases: (runs) => Math.ceil(runs / RUNS_PER_HOST),
   plan(random) {
-    const setting = chooseSetting(random, { agent: 'nothing', workspace: 'worktree', state: 'inside' });
+    const setting = chooseSetting(random, SOAKED);
     return {
       name: `${RUNS_PER_HOST} runs through one host`,
       async run() {
         const stage = await openStage(setting);
         try {
-          return await soakOnce(stage);
+          return await soakOnce(stage, RUNS_PER_HOST);
         } finally {
           await stage.close();
         }
@@ -39,24 +41,28 @@ export const soak: Kind = {
   },
 };
 
-async function soakOnce(stage: Stage): Promise<Findings> {
+export async function soakOnce(stage: Stage, runs: number): Promise<Findings> {
   const groupsBefore = countMemoryGroups();
   const running = stage.start({
-    argv: [process.execPath, '--expose-gc', HOST, String(RUNS_PER_HOST)],
+    argv: [process.execPath, '--expose-gc', HOST, String(runs)],
     env: {},
   });
   const { code, stdout, stderr } = await running.ended;
   if (code !== 0) return { outcome: 'failed', struck: 1, missed: 0, violations: [`ends: ${stderr}`] };
   const report = JSON.parse(stdout) as SoakReport;
-  const violations = [...judge(report), ...(await judgeGroups(groupsBefore)), ...(await checkEvery(stage))];
+  const violations = [
+    ...judge(report, runs),
+    ...(await judgeGroups(groupsBefore)),
+    ...(await checkEvery(stage)),
+  ];
   return { outcome: 'done', struck: 1, missed: 0, violations };
 }
 
-function judge({ done, early, late }: SoakReport): string[] {
+function judge({ done, early, late }: SoakReport, runs: number): string[] {
   const memory = late.memoryMiB - early.memoryMiB;
   const files = late.files - early.files;
   return [
-    ...(done === RUNS_PER_HOST ? [] : [`ends: ${done} of ${RUNS_PER_HOST} runs ended as they should`]),
+    ...(done === runs ? [] : [`ends: ${done} of ${runs} runs ended as they should`]),
     ...(memory <= MAX_GROWTH_MIB ? [] : [`memory: the host grew by ${memory} MiB`]),
     ...(files <= MAX_GROWTH_FILES ? [] : [`files: the host has ${files} more open files`]),
   ];
