@@ -10,9 +10,15 @@ const AT_ONCE = 8;
 const AT_LEAST = 0.9;
 
 export async function measureThroughput(scene: AgentScene): Promise<BenchRow[]> {
-  const rows: BenchRow[] = [];
-  for (const { task, model } of TASKS) rows.push(await measureTask(scene, task, model));
-  return rows;
+  const own = process.env;
+  process.env = { ...scene.scratch.env }; // the project is that user's, and the library is called in this process
+  try {
+    const rows: BenchRow[] = [];
+    for (const { task, model } of TASKS) rows.push(await measureTask(scene, task, model));
+    return rows;
+  } finally {
+    process.env = own;
+  }
 }
 
 async function measureTask(scene: AgentScene, task: string, model: string): Promise<BenchRow> {

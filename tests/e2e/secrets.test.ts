@@ -96,6 +96,15 @@ describe('a secret that an agent prints', () => {
     expect(stderr.stdout).toBe('plain [redacted:TOKEN]\nslow [redacted:TOKEN]\n');
   });
 
+  it('is not there in half, where a long line is cut', async () => {
+    const project = prepare();
+    const half = Math.floor(VALUE.length / 2);
+    const print = `process.stdout.write(process.env.TOKEN + 'y'.repeat(${32_768 - half}))`;
+    const { reply } = await project.run(...SECRET, '--', 'node', '-e', print);
+    expect(reply).toContain('yyy');
+    expect(reply).not.toContain(VALUE.slice(-half));
+  });
+
   it('is not in the report of a verify command, nor in a question', async () => {
     const project = prepare();
     const verified = await project.run(...SECRET, '--verify', 'echo "verify $TOKEN"; false', '--', 'true');

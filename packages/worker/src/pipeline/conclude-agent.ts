@@ -13,6 +13,8 @@ import { recordLogs, type AgentSpools } from './agent-spools.ts';
 import type { BlockReport } from './runner.ts';
 import { reportSandboxDenials } from './sandbox-denials.ts';
 
+const MAX_DETAIL = 4000;
+
 export interface AgentProcessExit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -39,7 +41,7 @@ export function concludeAgent(
       failure: new StepFailure({ step: STEPS.pipeline, ...gathered.limit }),
     };
   if (ending === null || ending.kind === 'answered') return { status: 'ok', ...exitCode };
-  const failure = fail('provider-failed', context.redactor.redact(describe(ending)).slice(0, 8000), {
+  const failure = fail('provider-failed', context.redactor.redact(describe(ending)).slice(0, MAX_DETAIL), {
     cause: ending.cause,
     step: 'pipeline',
   });
@@ -68,7 +70,11 @@ function findAgentEnding(
   const { gathered } = context;
   if (gathered.limit?.reason === 'worker-failed') return null; // the adapter must not be called again
   try {
-    return stream.end({ ...exit, stderrTail: errorsOf(context, spools).tail(8192) });
+    return stream.end({
+      ...exit,
+      stdoutTail: spools.stdout.tail(),
+      stderrTail: errorsOf(context, spools).tail(8192),
+    });
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     gathered.limit ??= error.failure;

@@ -12,7 +12,7 @@ import type { AgentCause } from '@caisson/protocol';
 import { findCauseOnStderr } from './agent-cause.ts';
 import type { AgentEnding, AgentExit, AgentSignal } from './contract.ts';
 
-const MAX_DETAIL = 2000;
+const MAX_STDERR = 1000;
 const MAX_DRIFTS = 20;
 
 export interface Failure {
@@ -64,7 +64,7 @@ export function resolveEnding(record: AgentRecord, exit: AgentExit): AgentEnding
   const failed = (cause: AgentCause, detail: string): AgentEnding => ({
     kind: 'failed',
     cause,
-    detail: detail.trim().slice(0, MAX_DETAIL),
+    detail: detail.trim(),
     ...(reply === '' ? {} : { reply }),
   });
   if (record.failure !== null) return failed(record.failure.cause, record.failure.detail);
@@ -92,7 +92,7 @@ function causeOfExit(exit: AgentExit): AgentCause {
 
 function describeExit({ code, signal, stderrTail }: AgentExit): string {
   const how = signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
-  const tail = stderrTail.trim().slice(-MAX_DETAIL / 2);
+  const tail = stderrTail.trim().slice(-MAX_STDERR);
   return tail === '' ? `the agent ${how} before it concluded` : `the agent ${how}: ${tail}`;
 }
 

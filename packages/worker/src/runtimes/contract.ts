@@ -157,7 +157,9 @@ export type AgentEnding =
 export interface AgentExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The last part of stderr, for causes that appear only there. */
+  /** The last part of stdout, without secrets, for drivers that read no lines. */
+  readonly stdoutTail?: string;
+  /** The last part of stderr, without secrets, for causes that appear only there. */
   readonly stderrTail: string;
 }
 
@@ -181,5 +183,7 @@ export interface RuntimeDriver<N extends string = string> {
     args?(input: DriverInput): readonly string[];
     readonly env?: Readonly<Record<string, string>>;
   };
+  /** Its output is its answer, which `end` finds in `stdoutTail`: `line` is never called. */
+  readonly readsNoLines?: boolean;
   createStream(start?: Pick<DriverInput, 'resume'>): AgentStream;
 }

@@ -144,7 +144,7 @@ async function followAgent(
   );
   if (coordination === null) work.report(asCall(command.argv));
   keepOutput(context, process, spools);
-  process.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
+  if (context.driver?.readsNoLines !== true) process.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
   feedStdin(process, command);
   const stopObeying = obeyStop(context, process);
   try {

@@ -17,7 +17,8 @@ const MAX_DETAIL = 2000;
 export const command: RuntimeDriver<'command'> = {
   name: 'command',
   command: (input): AgentCommand => ({ argv: argvOf(input), env: {}, stdin: null, files: [], masks: [] }),
-  createStream: (): AgentStream => createTailStream(),
+  readsNoLines: true,
+  createStream: (): AgentStream => ({ line: () => [], end: endingOf }),
 };
 
 /** `settings.argv` if the CLI gave one; else a configured `bin` with the prompt as its last argument. */
@@ -27,19 +28,14 @@ function argvOf(input: DriverInput): readonly string[] {
   return [input.bin, ...(input.prompt === '' ? [] : [input.prompt])];
 }
 
-function createTailStream(): AgentStream {
-  const lines: string[] = [];
-  return {
-    line: (text) => {
-      lines.push(text.length > MAX_REPLY_CHARACTERS ? text.slice(-MAX_REPLY_CHARACTERS) : text);
-      if (lines.length > MAX_REPLY_LINES) lines.shift();
-      return [];
-    },
-    end: (exit) => endingOf(lines.join('\n').slice(-MAX_REPLY_CHARACTERS), exit),
-  };
+/** The last lines of its output. */
+function replyOf({ stdoutTail = '' }: AgentExit): string {
+  const lines = stdoutTail.replace(/\n$/, '').split('\n').slice(-MAX_REPLY_LINES);
+  return lines.join('\n').slice(-MAX_REPLY_CHARACTERS);
 }
 
-function endingOf(reply: string, exit: AgentExit): AgentEnding {
+function endingOf(exit: AgentExit): AgentEnding {
+  const reply = replyOf(exit);
   if (exit.code === 0) return { kind: 'answered', reply };
   const how =
     exit.signal === null ? `exited with code ${exit.code ?? 'unknown'}` : `was ended by ${exit.signal}`;
