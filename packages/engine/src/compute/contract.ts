@@ -75,5 +75,5 @@ export interface Compute {
   /** Ends and removes what an attempt left whose handle was never recorded. */
   sweep(runId: string, attempt: number): Promise<void>;
   /** Removes the empty cgroups of attempts that `isOver` reports as over; returns how many there were. */
-  removeLeftGroups(isOver: (runId: string, ageMs: number) => boolean): Promise<number>;
+  removeLeftGroups(isOver: (runId: string, ageMs: () => number) => boolean): Promise<number>;
 }

@@ -6,7 +6,7 @@ import {
   isErrno,
   isSameProcess,
   killMarked,
-  listEmptyCgroups,
+  listOwnCgroups,
   MARKER_NAME,
   reopenCgroup,
   startChild,
@@ -67,9 +67,9 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     async removeLeftGroups(isOver) {
       let removed = 0;
-      for (const { name, ageMs, remove } of listEmptyCgroups()) {
+      for (const { name, ageMs, removeIfEmpty } of listOwnCgroups()) {
         const [, runId] = /^(run_[a-z0-9]+)\.\d+$/.exec(name) ?? [];
-        if (runId !== undefined && isOver(runId, ageMs) && (await remove())) removed += 1;
+        if (runId !== undefined && isOver(runId, ageMs) && (await removeIfEmpty())) removed += 1;
       }
       return removed;
     },

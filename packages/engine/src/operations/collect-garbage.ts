@@ -72,6 +72,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await orFull(engine, undefined, () => undoLeftApplies(engine));
   await removeLeftOfRuns(engine);
+  await removeForeignGroups(engine);
   await removeDeadSockets(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
@@ -142,19 +143,16 @@ export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void
 }
 
 /** Runs of other projects share the place; nothing is known of them, and only the age decides. */
-async function removeLeftGroups(
-  { rooms, ledger }: Engine,
-  isOver: (runId: string) => boolean,
-): Promise<void> {
-  await rooms.compute.removeLeftGroups((runId, ageMs) =>
-    ledger.run(runId) === null ? ageMs > FOREIGN_GROUP_AGE_MS : isOver(runId),
+export async function removeForeignGroups({ rooms, ledger }: Engine): Promise<void> {
+  await rooms.compute.removeLeftGroups(
+    (runId, ageMs) => ageMs() > FOREIGN_GROUP_AGE_MS && ledger.run(runId) === null,
   );
 }
 
 /** A clean-up that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
 export async function removeLeftOfRuns(engine: Engine): Promise<readonly Removal[]> {
   const isOver = findLeft(engine.ledger);
-  await removeLeftGroups(engine, isOver);
+  await engine.rooms.compute.removeLeftGroups(isOver);
   const removals = await removeLeftWorkspaces(engine, isOver);
   for (const folder of ATTEMPT_FOLDERS.map((name) => join(engine.config.stateDir, 'runtime', name)))
     for (const name of await listIfThere(folder))

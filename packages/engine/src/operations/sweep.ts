@@ -10,6 +10,7 @@ import {
   DAY_MS,
   removeDeadSockets,
   removeHalfWritten,
+  removeForeignGroups,
   removeLeftOfRuns,
   sweepRuntime,
   TRASH_TTL_MS,
@@ -87,6 +88,7 @@ const ALL: readonly Step[] = [
   (engine) => emptyTrash(engine),
   ({ config }) => tidyStore(join(config.stateDir, 'store')),
   removeLeftOfRuns,
+  removeForeignGroups,
   removeDeadSockets,
   removeHalfWritten,
 ];

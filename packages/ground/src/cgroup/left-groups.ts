@@ -6,35 +6,39 @@ import { findV2Parent } from './create-v2.ts';
 import { emptyMemory, listMembers, listSubgroups } from './group-files.ts';
 import { readHierarchies } from './hierarchies.ts';
 
-export interface LeftGroup {
+export interface OwnGroup {
   readonly name: string;
-  readonly ageMs: number;
-  /** Removes it if it is empty; never kills a process. */
-  remove(): Promise<boolean>;
+  ageMs(): number;
+  /** Removes it if it is empty; never kills a process. A run between two of its commands has an empty group, too. */
+  removeIfEmpty(): Promise<boolean>;
 }
 
-/** Our empty groups. A run between two of its commands has such a group, too. */
-export function listEmptyCgroups(parentHint = 'caisson'): LeftGroup[] {
+/** Every group of ours. Nothing is read of one before it is asked: hundreds may be left, and each run comes by here. */
+export function listOwnCgroups(parentHint = 'caisson'): OwnGroup[] {
   const { v1, v2 } = readHierarchies();
   const parents = [...Object.values(v1).map(({ mount }) => mount), v2 === null ? null : findV2Parent(v2)];
   const folders = [...new Set(parents.filter((parent) => parent !== null))].map((parent) =>
     join(parent, parentHint),
   );
-  const names = new Set(folders.flatMap(listNames));
-  return [...names].flatMap((name) => {
-    const own = folders.map((folder) => join(folder, name));
-    if (own.some((folder) => listMembers(folder).length > 0)) return [];
-    const changedAtMs = Math.max(
-      ...own.map((folder) => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0),
-    );
-    return [
-      {
-        name,
-        ageMs: Date.now() - changedAtMs,
-        remove: async () => (await Promise.all(own.map(removeEmpty))).every((isGone) => isGone),
+  const foldersOf = Map.groupBy(
+    folders.flatMap((folder) => listNames(folder).map((name) => ({ name, path: join(folder, name) }))),
+    ({ name }) => name,
+  );
+  return [...foldersOf].map(([name, found]) => {
+    const own = found.map(({ path }) => path);
+    return {
+      name,
+      ageMs: () => Date.now() - Math.max(...own.map(changedAtMs)),
+      async removeIfEmpty() {
+        if (own.some((folder) => listMembers(folder).length > 0)) return false;
+        return (await Promise.all(own.map(removeEmpty))).every((isGone) => isGone);
       },
-    ];
+    };
   });
+}
+
+function changedAtMs(folder: string): number {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function listNames(folder: string): string[] {
