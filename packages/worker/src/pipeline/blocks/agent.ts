@@ -15,6 +15,7 @@ import type { RuledPaths } from '../ruled-paths.ts';
 import { buildSandboxSpec } from '../../view/index.ts';
 import { createSelfGate } from '../../coordination/index.ts';
 import { openAgentSpools, type AgentSpools } from '../agent-spools.ts';
+import { createOutputBatches, type OutputBatches } from '../output-batches.ts';
 import { describeAgentStart, type AgentStart } from '../agent-start.ts';
 import { concludeAgent, type AgentProcessExit } from '../conclude-agent.ts';
 import { watchControls } from '../created-controls.ts';
@@ -143,7 +144,7 @@ async function followAgent(
     }),
   );
   if (coordination === null) work.report(asCall(command.argv));
-  keepOutput(context, process, spools);
+  const batches = keepOutput(context, process, spools);
   if (context.driver?.readsNoLines !== true) process.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
   feedStdin(process, command);
   const stopObeying = obeyStop(context, process);
@@ -158,6 +159,7 @@ async function followAgent(
     isOver = true;
     work.end();
     reporter.flush();
+    batches.flush();
     spools.stdout.end();
     spools.stderr.end();
   }
@@ -176,14 +178,18 @@ function asCall(argv: readonly string[]): AgentSignal {
   return { kind: 'tool-start', callId: COMMAND, tool: COMMAND, input: { command: argv } };
 }
 
-function keepOutput(context: AttemptContext, process: SandboxProcess, spools: AgentSpools): void {
+function keepOutput(context: AttemptContext, process: SandboxProcess, spools: AgentSpools): OutputBatches {
+  const batches = createOutputBatches((name, bytes) => {
+    spools[name].write(bytes);
+    void slowDown(context, process);
+  });
   for (const name of ['stdout', 'stderr'] as const) {
     process[name].on('data', (chunk: Buffer) => {
       context.printedBytes += chunk.length;
-      spools[name].write(chunk);
-      void slowDown(context, process);
+      batches.push(name, chunk);
     });
   }
+  return batches;
 }
 
 async function slowDown({ attached }: AttemptContext, { stdout, stderr }: SandboxProcess): Promise<void> {
