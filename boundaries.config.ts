@@ -90,7 +90,10 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       supervision: ['compute'],
       budget: [],
       evidence: ['store', 'ledger'],
-      admission: ['ledger', 'registry', 'store', 'workspace', 'network', 'session', 'compute', 'budget'],
+      admission: [
+        ...['ledger', 'registry', 'discovery', 'store', 'workspace', 'network', 'session', 'compute'],
+        'budget',
+      ],
       attempt: [
         ...['admission', 'ledger', 'store', 'workspace', 'network', 'compute', 'supervision', 'budget'],
       ],

@@ -46,6 +46,50 @@ it('every runtime without a key or a log-in is refused with the ways to fix it, 
   expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
 });
 
+interface Doctor {
+  readonly probes: readonly { id: string; verdict: string; agent?: Outlook }[];
+}
+
+interface Outlook {
+  readonly runtime: string;
+  readonly uses?: string;
+  readonly endpoint?: string | null;
+  readonly grant?: { mode: string; sandbox: string };
+  readonly refusal: { check: string; detail: string; remedy?: string } | null;
+}
+
+async function outlookOf(project: Project): Promise<Record<string, Outlook>> {
+  const { probes } = JSON.parse((await project.caisson('doctor', '-o', 'json')).stdout) as Doctor;
+  return Object.fromEntries(probes.flatMap(({ agent }) => (agent === undefined ? [] : [[agent.runtime, agent]])));
+}
+
+it('the doctor says of each agent what a run would use, or refuses in the words of the run', async () => {
+  const project = prepare();
+  logIn(project, 'codex');
+  logIn(project, 'claude-code', '{ broken');
+  project.env['GEMINI_API_KEY'] = 'dummy';
+  const own = join(project.env['HOME'] ?? '', '.config/caisson/config.yaml');
+  mkdirSync(dirname(own), { recursive: true });
+  writeFileSync(own, 'runtimes: { claude-code: { login: mount }, opencode: { apiKey: env:NOT_SET } }\n');
+  const outlook = await outlookOf(project);
+  expect(outlook['gemini']).toMatchObject({
+    uses: 'the key in GEMINI_API_KEY',
+    endpoint: expect.stringMatching(/^https:/) as string,
+    grant: { mode: 'auto-edit', sandbox: 'bwrap' },
+    refusal: null,
+  });
+  for (const name of ['codex', 'claude-code', 'opencode', 'pi']) {
+    const { stdout } = await project.caisson('run', '-o', 'json', '--runtime', name, 'do something');
+    const { error } = JSON.parse(stdout) as { error: { message: string; remedy: string } };
+    const { refusal } = outlook[name] ?? {};
+    expect({ name, remedy: refusal?.remedy }).toEqual({ name, remedy: error.remedy });
+    expect(error.message).toContain(refusal?.detail);
+  }
+  expect((await project.caisson('doctor')).stdout).toMatch(
+    /several runtimes are here.*ready with --runtime: gemini.*runtime-codex +99\.0\.0.*a run is refused: codex has no key for its model\n +Set OPENAI_API_KEY.*--login, once.*runtime-gemini.*\n +uses the key in GEMINI_API_KEY\n +model of its own choice, at https:\S+\n +mode auto-edit; it asks our gate before each call\n +sandbox bwrap, no network but its model, memory 4g/s,
+  );
+});
+
 it('discovery says exactly what a run would use', async () => {
   const project = prepare();
   for (const name of Object.keys(LOGINS)) logIn(project, name);

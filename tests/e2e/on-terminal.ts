@@ -12,6 +12,8 @@ export const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")
 export interface Terminal {
   screen(): string;
   type(words: string): void;
+  /** The terminal is gone, as after a dropped connection. */
+  close(): void;
   /** The exit code, once the program has ended and everything it printed was read. */
   readonly ended: Promise<number>;
 }
@@ -33,6 +35,7 @@ export function openTerminal(
   return {
     screen: () => text,
     type: (words) => void child.stdin.write(words),
+    close: () => void child.kill('SIGKILL'),
     ended: once(child, 'close').then(([code]) => code as number),
   };
 }

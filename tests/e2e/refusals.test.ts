@@ -1,5 +1,6 @@
 /** A sandbox that cannot be built refuses the run and says what to do; it never becomes a weaker one. */
 import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProject, finish, ROOT, type CliRun, type Project } from './project.ts';
@@ -51,6 +52,34 @@ it('records the refusal, and no run', async () => {
   await withoutUserNamespaces(project, 'run', '--', 'true');
   expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
 });
+
+it('leaves nothing behind where there was nothing: no state folder, ref, worktree or record', async () => {
+  const project = createProject({ config: 'agents: { mine: { runtime: command } }\n' });
+  const before = [project.git('for-each-ref'), project.git('worktree', 'list'), listFiles(project)];
+  const lines = [
+    ['--runtime', 'codex', 'x'],
+    ['x'],
+    ['--mode', 'nosuch', '--', 'true'],
+    ['--base', 'nosuch', '--', 'true'],
+    ['--agent', 'nosuch', 'x'],
+    ['--agent', 'mine', '--input', 'a=missing', 'x'],
+    ['--detach', '--sandbox', 'none', '--network', 'none', '--', 'true'],
+  ];
+  for (const line of lines) {
+    const { code } = await project.caisson('run', ...line);
+    const after = [project.git('for-each-ref'), project.git('worktree', 'list'), listFiles(project)];
+    expect({ line, code: code === 0, after }).toEqual({ line, code: false, after: before });
+  }
+  project.write('caisson.yaml', 'workspace: { setup: "true" }\n');
+  expect((await finish(project.start('run', '--', 'true'))).code).toBe(4); // nobody agreed to it
+  expect(listFiles(project)).toEqual(before[2]);
+});
+
+/** The project, and what Caisson keeps of this user. */
+const listFiles = ({ root, env }: Project): string[] =>
+  [root, join(env['HOME'] ?? '', '.local')].flatMap((folder) =>
+    existsSync(folder) ? readdirSync(folder).filter((name) => name !== '.git') : [],
+  );
 
 it('refuses a worktree where there is no repository, before there is a run', async () => {
   const project = createProject({ git: false });

@@ -6,7 +6,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminal, type DispatchResult } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
-import { createProject, finish, pidsWith, until, type Project } from './project.ts';
+import { openTerminal } from './on-terminal.ts';
+import { createProject, finish, pidsWith, ROOT, until, type Project } from './project.ts';
 
 /** After a stop signal, it waits a moment and leaves a file. */
 const SAVES = `my $name = shift; $SIG{TERM} = sub {
@@ -91,6 +92,21 @@ describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
     expect(code).toBe(130);
     expect(stdout).toMatch(/"dispatch\.cancelled".*"cause":"shutdown"/);
   });
+});
+
+it('a terminal that closes stops its run, and the work is kept and goes on', { timeout: 60_000 }, async () => {
+  const project = createSaving();
+  await project.trust();
+  const line = 'test -e a || perl saves.pl a; echo after > b';
+  const terminal = openTerminal(project, ['run', '--', 'sh', '-c', line]);
+  await areUp(project, ['a']);
+  const [host = 0] = pidsWith(join(ROOT, 'packages/cli/bin/caisson.js') + ' run -- sh -c test -e a');
+  terminal.close();
+  await until('its host is gone', () => !existsSync(`/proc/${host}`));
+  await expectInterrupted(project, 'latest', ['a']);
+  expect((await project.caisson('logs', 'latest')).stdout).toMatch(/checkpoint|capture/);
+  expect(await project.caisson('retry', 'latest')).toMatchObject({ code: 0 });
+  expect(existsSync(join(project.root, 'b'))).toBe(true);
 });
 
 describe('a signal to a background host', { timeout: 60_000 }, () => {

@@ -64,6 +64,22 @@ test('what is typed at the prompt decides', { timeout: 30_000 }, async () => {
   expect(terminal.screen()).not.toContain('ignored');
 });
 
+test('what is typed stays visible, and nothing is left of a prompt that was decided elsewhere', async () => {
+  const terminal = openTerminal();
+  await terminal.sees('<ready>');
+  await terminal.receive(requested('one'));
+  await terminal.sees(PROMPT);
+  terminal.type('ye');
+  await terminal.sees(`${PROMPT} ye`);
+  await terminal.receive(requested('two')); // the status is drawn with every look for an event
+  expect(terminal.screen().endsWith(`${PROMPT} ye`)).toBe(true);
+  await terminal.receive(
+    sampleEnvelope('approval.decided', { approvalId: 'one', decision: 'allow', by: 'user' }),
+  );
+  await terminal.sees('Decided elsewhere');
+  expect(terminal.screen()).toMatch(/\[y\/N\] ye\r\u001b\[2KDecided elsewhere: allow \(user\)\.\r\n/);
+});
+
 test(
   'half an answer to a question that is decided elsewhere does not go to the next',
   { timeout: 30_000 },

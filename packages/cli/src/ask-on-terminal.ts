@@ -3,7 +3,7 @@
  *
  * TA1  Only what is typed at an open prompt decides. Earlier input in the terminal, half a line too, was meant for
  *      something else; and what is typed in the first moment was typed before the question was read.
- * TA2  A question that is decided elsewhere drops its typed input: the next one starts empty.
+ * TA2  A question that is decided elsewhere drops its typed input: the next one starts empty, and no prompt is left.
  */
 import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
@@ -32,6 +32,7 @@ export function createTerminalAsker(
   const ask = (): void => {
     const [first] = open;
     input.off('data', onData);
+    output.endPrompt('dropped');
     drain.stop();
     if (first === undefined || !isForeground()) {
       input.pause();
@@ -40,7 +41,7 @@ export function createTerminalAsker(
     output.note(line`${output.style.bold('Allow?')} ${first.what}`);
     drain.start((hasDropped) => {
       const dropped = hasDropped ? 'What was typed before is ignored. ' : '';
-      output.note(`${dropped}y allows it, anything else denies it  [y/N]`);
+      output.prompt(`${dropped}y allows it, anything else denies it  [y/N] `);
       input.on('data', onData);
     });
     input.unref();
@@ -48,6 +49,7 @@ export function createTerminalAsker(
   const onData = (chunk: Buffer): void => {
     const first = open.shift();
     if (first === undefined) return;
+    output.endPrompt('answered');
     const decision = /^\s*y(es)?\s*$/i.test(chunk.toString('utf8')) ? 'allow' : 'deny';
     decide(first.id, decision).catch((error: unknown) => output.note((error as Error).message));
     ask();
@@ -62,11 +64,13 @@ export function createTerminalAsker(
       const index = open.findIndex((entry) => entry.id === event.approvalId);
       if (index === -1) return;
       open.splice(index, 1);
+      if (index === 0) output.endPrompt('dropped');
       output.note(`Decided elsewhere: ${event.decision} (${event.by}).`);
       if (index === 0) ask();
     },
     stop() {
       input.off('data', onData);
+      output.endPrompt('dropped');
       drain.stop();
       input.pause();
     },
@@ -88,14 +92,15 @@ export function askOnTerminal(
   return new Promise((resolve) => {
     const drain = createDrain(input);
     drain.start(() => {
-      output.note(question);
-      const onData = (chunk: Buffer): void => answer(chunk.toString('utf8').trim());
-      const onEnd = (): void => answer('');
-      const answer = (text: string): void => {
-        input.off('data', onData).off('end', onEnd).pause();
+      output.prompt(line`${question} `);
+      const onData = (chunk: Buffer): void => answer(chunk.toString('utf8').trim(), 'answered');
+      const onEnd = (): void => answer('', 'dropped');
+      const answer = (text: string, how: 'answered' | 'dropped'): void => {
+        input.off('data', onData).off('end', onEnd).off('error', onEnd).pause();
+        output.endPrompt(how);
         resolve(text);
       };
-      input.on('data', onData).on('end', onEnd);
+      input.on('data', onData).on('end', onEnd).on('error', onEnd); // a terminal that is gone is an error
     });
   });
 }

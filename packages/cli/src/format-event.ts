@@ -35,6 +35,7 @@ const WORDS: EnvelopeHandlers<string> = {
   'dispatch.cancelled': (event) => sentence([`by ${event.cause}`, describeEnding(event)]),
   'task.refused': ({ check, detail, task }) => sentence([`${text(check)}: ${text(detail)}`, text(task)]),
   'run.queued': ({ position, limit }) => `position ${position}, ${limit} at a time`,
+  'run.placed': () => 'its files are prepared',
   'attempt.launched': ({ attempt, workspace, handle }) =>
     sentence([
       `attempt ${attempt}`,

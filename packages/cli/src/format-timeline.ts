@@ -49,6 +49,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'dispatch.cancelled': nothing,
   'task.refused': nothing,
   'run.queued': ({ position }) => `position ${position}`,
+  'run.placed': nothing,
   'attempt.launched': nothing,
   'workspace.brought': ({ folders }) => folders.join(', '),
   'attempt.ended': ({ failure }) => nameFailure(failure),

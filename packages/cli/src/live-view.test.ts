@@ -22,6 +22,8 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
     result: () => undefined,
     event: () => undefined,
     status: (text) => written.push(text === null ? '<none>' : toPlain(text)),
+    prompt: () => undefined,
+    endPrompt: () => undefined,
     copy: () => undefined,
     pass: () => Promise.resolve(),
   };

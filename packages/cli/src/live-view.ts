@@ -123,6 +123,9 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'run.queued':
       state.phase = 'queued';
       return `waiting for a slot (position ${event.position}, ${event.limit} at a time)`;
+    case 'run.placed':
+      state.phase = 'preparing';
+      return null;
     case 'workspace.brought':
       return `brought along: ${event.folders.join(', ')}`;
     case 'dispatch.started':

@@ -28,6 +28,12 @@ export interface Output {
   event(value: unknown): void;
   /** The last line of a terminal, which changes; null removes it, and so does all other output. */
   status(text: Line | null): void;
+  /**
+   * The last line of a terminal while a person types behind it. No status is drawn over it, and all other output goes
+   * above it, until the person ends it (`answered`), or we erase it (`dropped`).
+   */
+  prompt(text: Line): void;
+  endPrompt(how: 'answered' | 'dropped'): void;
   /** Foreign bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
   copy(bytes: Uint8Array, options?: CopyOptions): void;
   /** Foreign bytes as they come, to the same stream of ours; resolves when they are taken, or nobody reads. */
@@ -40,6 +46,8 @@ export interface CopyOptions {
 }
 
 export type { OutputStreams };
+
+const ERASE_LINE = '\r\u001b[2K';
 
 /** Makes an output for the streams. Colour only for a terminal, and not with NO_COLOR, CI or TERM=dumb. */
 export function createOutput(
@@ -54,16 +62,20 @@ export function createOutput(
   const put = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     if (stream !== stdout || !closed.signal.aborted) stream.write(text);
   };
+  let prompted: Line | null = null;
+  const draw = (text: Line): void => put(stdout, render(text, usesColor(stdout, env)));
   const status = (text: Line | null): void => {
-    if (hasStatus) put(stdout, '\r\u001b[2K');
+    if (prompted !== null) return;
+    if (hasStatus) put(stdout, ERASE_LINE);
     hasStatus = text !== null && !passer.isInLine();
-    if (!hasStatus) return;
-    put(stdout, render(text ?? '', usesColor(stdout, env)));
+    if (hasStatus) draw(text ?? '');
   };
   const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     status(null);
+    if (prompted !== null) put(stdout, ERASE_LINE);
     if (passer.leaveLine()) put(stdout, '\n');
     put(stream, text);
+    if (prompted !== null) draw(prompted);
   };
   const print = (stream: NodeJS.WriteStream, text: Line | Lines): void =>
     write(stream, toText(text, usesColor(stream, env)));
@@ -83,6 +95,15 @@ export function createOutput(
       if (format === 'ndjson') write(stdout, toJson(format, [value]));
     },
     status,
+    prompt(text) {
+      status(null);
+      prompted = text;
+      draw(text);
+    },
+    endPrompt(how) {
+      if (prompted !== null && how === 'dropped') put(stdout, ERASE_LINE);
+      prompted = null;
+    },
     async pass(name, bytes) {
       status(null);
       await passer.pass(name, bytes);

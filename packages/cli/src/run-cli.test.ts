@@ -5,11 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '@caisson/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CommandRow } from './command.ts';
 import { COMMANDS } from './command-table.ts';
-import { createTemplate } from './commands/init.ts';
 import { exitCodeOfResult } from './exit-codes.ts';
 import { runCli } from './run-cli.ts';
 
@@ -279,19 +277,6 @@ describe('commands', () => {
       detail: expect.stringContaining(`${file} is damaged`),
     });
     expect(readFileSync(file)).toEqual(before);
-  });
-
-  it('init writes a file that is valid, also with every example switched on, and never overwrites', async () => {
-    const file = join(folder, 'caisson.yaml');
-    expect((await caisson(['init', '--runtime', 'codex'])).code).toBe(0);
-    expect((await loadConfig({ cwd: folder, env: {} })).runtime).toBe('codex');
-    expect(await caisson(['init'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('exists already'),
-    });
-    expect(readFileSync(file, 'utf8')).toBe(createTemplate('codex'));
-    writeFileSync(file, createTemplate(null).replaceAll(/^# (?=[a-z]+:| {2})/gm, ''));
-    expect((await loadConfig({ cwd: folder, env: {} })).policy.rules).toHaveLength(1);
   });
 
   it('completion scripts are valid shell', async () => {

@@ -99,6 +99,7 @@ async function follow(
       asker.receive(event);
     }
     const result = await handle.ended;
+    asker.stop();
     view.end();
     const isPassed = isStreamed && isOfCommand && handle.isEarlier !== true;
     // On a terminal it stands right above.

@@ -1,5 +1,7 @@
 import {
   createCaisson,
+  describeMisnamedConfig,
+  getCurrentFolder,
   inspectTrust,
   isAgreed,
   TrustRequiredError,
@@ -22,15 +24,24 @@ export async function withCaisson<T>(
   return await use(stateDir, output === undefined ? {} : notices(output), work, output);
 }
 
-/** The same for a command that starts work: a person at the terminal is asked about what the project asks for. */
+/**
+ * The same for a command that starts work: a person at the terminal is asked about what the project asks for. `before`
+ * may refuse while nothing is open yet.
+ */
 export async function withCaissonToWork<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
-  options: CaissonOptions = {},
+  before?: () => Promise<void>,
 ): Promise<T> {
   await agreeFirst(stateDir, output);
-  return await use(stateDir, { ...notices(output), ...options }, work, output);
+  await before?.();
+  const begin = async (caisson: Caisson): Promise<T> => {
+    const misnamed = describeMisnamedConfig(caisson.config.projectRoot, getCurrentFolder());
+    if (misnamed !== null) output.note(`warning: ${misnamed}`);
+    return await work(caisson);
+  };
+  return await use(stateDir, notices(output), begin, output);
 }
 
 async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {

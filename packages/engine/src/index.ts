@@ -15,6 +15,9 @@ export type { Attachment, DispatchRequest, Refusal, RunHandle, WorkspaceKind } f
 export type { RunFilter, RunRow } from './ledger/index.ts';
 export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
+export { examineAgents, type AgentOutlook, type AgentReport } from './operations/examine-agents.ts';
+export { inspectProject, type ProjectInspection } from './operations/inspect-project.ts';
+export { rehearseRun } from './operations/rehearse-run.ts';
 export { examineState } from './operations/examine-state.ts';
 export {
   adoptStateFolder,

@@ -25,6 +25,12 @@ export const runEvents = {
     summary: 'No slot was free; the run waits for its turn.',
     data: z.object({ position: z.int(), limit: z.int() }),
   },
+  'run.placed': {
+    version: 1,
+    durable: false,
+    summary: 'The run waited and has its slot now; its files are prepared.',
+    data: z.object({}),
+  },
   'attempt.launched': {
     version: 1,
     durable: true,

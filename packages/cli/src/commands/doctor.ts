@@ -1,4 +1,5 @@
 import {
+  examineAgents,
   examineConfig,
   examineHost,
   examineProject,
@@ -7,19 +8,19 @@ import {
   readHostEnvironment,
   repairProject,
   type ProbeReport,
-  type Repair,
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { formatRepairs, formatReport } from '../format-doctor.ts';
 import type { Output } from '../output.ts';
-import { line, type Lines, type Style } from '../painted.ts';
 import { VERSION } from '../version.ts';
 
 export const command = defineCommand({
   usage: '[--repair] [--quick] [--accept-ledger]',
   about:
     'Checks the configuration, everything a run needs, the whole ledger, every blob that a run needs, and our\n' +
-    'refs and worktrees. Changes nothing without an option. Ends with 6 when something was tampered with, with 10 when something\n' +
+    'refs and worktrees. For each agent program it says what a run would use, or why it would be\n' +
+    'refused. Changes nothing without an option. Ends with 6 when something was tampered with, with 10 when something\n' +
     'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first, or\n' +
     'could not be repaired.',
   options: {
@@ -60,7 +61,8 @@ export const command = defineCommand({
           ...showProgress(output),
         })
       : [];
-    const probes = [report, ...found, ...project].map((probe) =>
+    const { usual, agents } = await examineAgents(config, getCurrentFolder());
+    const probes = [report, ...found, usual, ...agents, ...project].map((probe) =>
       options.repair === true ? withoutRepair(probe) : probe,
     );
     const all = [...repaired, ...probes];
@@ -69,7 +71,7 @@ export const command = defineCommand({
     else
       output.result({ verdict: verdict ?? 'ok', repaired, probes }, () => [
         ...formatRepairs(repaired, output.style),
-        ...formatReport(probes, output.style),
+        ...formatReport(probes, output.style, output.isInteractive ? output.columns() : Infinity),
       ]);
     return exitCodeOf(probes, verdict === 'fail');
   },
@@ -101,21 +103,4 @@ function showProgress(output: Output): { onProgress?: (done: number, total: numb
       output.status(done === total ? null : `reading the store: ${done} of ${total} blobs`);
     },
   };
-}
-
-function formatRepairs(repaired: readonly Repair[], style: Style): Lines {
-  const marks = { ok: style.green('repaired'), fail: style.red('NOT REPAIRED') };
-  return repaired.map(({ verdict, id, detail }) => line`${marks[verdict]}  ${id}  ${detail}`);
-}
-
-function formatReport(probes: readonly ProbeReport[], style: Style): Lines {
-  const marks = { ok: style.green('ok  '), warn: style.yellow('warn'), fail: style.red('FAIL') };
-  const width = Math.max(...probes.map(({ id }) => id.length));
-  const indent = ' '.repeat(width + 8);
-  return probes.flatMap(({ id, verdict, outcome, detail, remedy, repair }) => [
-    line`${marks[verdict]}  ${id.padEnd(width)}  ${outcome === undefined ? '' : `${outcome}: `}${detail}`,
-    ...[repair, remedy].flatMap((advice) =>
-      advice === undefined ? [] : [line`${indent}${style.dim(advice)}`],
-    ),
-  ]);
 }

@@ -1,42 +1,89 @@
+import { lstatSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CONFIG_FILE_NAME, loadConfig, locateRuntimes, readHostEnvironment } from '@caisson/engine';
+import {
+  CONFIG_FILE_NAME,
+  describeMisnamedConfig,
+  getCurrentFolder,
+  inspectProject,
+  loadConfig,
+  locateRuntimes,
+  readHostEnvironment,
+  type ResolvedConfig,
+} from '@caisson/engine';
 import { defineCommand } from '../command.ts';
+import { chooseUsual, composeConfig } from '../compose-config.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { describeNext, formatFound } from '../format-found.ts';
+import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command = defineCommand({
-  usage: '[--runtime NAME]',
+  usage: '[--runtime NAME] [--dry-run]',
   about:
-    'Writes caisson.yaml into the project root, or into the current folder outside of any project. Never overwrites.',
+    'Looks at the project (languages, package manager, tests), at the agents with their keys and log-ins, and at the\n' +
+    'sandbox. Writes caisson.yaml into the project root, or into the current folder outside of any project, if a line of\n' +
+    'it would help; otherwise it says that none is needed. Never overwrites, and runs nothing of the project.',
   options: {
     runtime: {
       type: 'string',
       value: 'NAME',
-      summary: 'default runtime to write; otherwise the first one found',
+      names: 'runtimes',
+      summary: 'default runtime to write; otherwise one is chosen where several are installed',
     },
+    'dry-run': { type: 'boolean', summary: 'print the file, and write nothing' },
   },
   examples: [
-    { line: 'caisson init', says: 'A first caisson.yaml, every line explained.' },
+    { line: 'caisson init', says: 'What is here, and a short caisson.yaml if one is needed.' },
     { line: 'caisson init --runtime codex', says: 'The same with codex as the default runtime.' },
+    { line: 'caisson init --dry-run -o json', says: 'The same for a program, and nothing is written.' },
   ],
   async run({ options, output }) {
-    const config = await loadConfig();
+    const config = await loadConfig({ flags: { state: options['state-dir'] } });
     const file = join(config.projectRoot, CONFIG_FILE_NAME);
-    const found = locateRuntimes({
-      env: readHostEnvironment(),
-      home: config.folders.home,
-      runtimes: config.runtimes,
-    });
-    const runtime = options.runtime ?? found.find(({ path }) => path !== null)?.name ?? null;
-    await writeNew(file, createTemplate(runtime));
-    output.result({ file, runtime }, () => [
-      `wrote ${file}${runtime === null ? '' : ` with ${runtime} as the default runtime`}`,
-      'Next: caisson doctor',
+    refuseExisting(file, config);
+    if (options.runtime !== undefined) refuseUnknown(options.runtime, config);
+    const found = await inspectProject(config, getCurrentFolder());
+    const text = composeConfig(found, options.runtime);
+    const isWritten = text !== null && !options['dry-run'];
+    if (isWritten) await writeNew(file, text);
+    const runtime = chooseUsual(found, options.runtime);
+    output.result({ file, isWritten, text, runtime, found }, () => [
+      ...formatFound(found, output.style, output.isInteractive ? output.columns() : Infinity),
+      '',
+      ...describeFile(file, text, isWritten),
+      ...describeNext(found, runtime),
     ]);
     return EXIT_CODES.finished;
   },
 });
+
+function describeFile(file: string, text: string | null, isWritten: boolean): Lines {
+  if (text === null) return [`No ${CONFIG_FILE_NAME} is needed: the defaults fit what was found.`];
+  return isWritten ? [`Wrote ${file}:`, ...indent(text)] : [`Would write ${file}:`, ...indent(text)];
+}
+
+const indent = (text: string): Lines => ['', ...text.trimEnd().split('\n').map((row) => `  ${row}`), ''];
+
+function refuseExisting(file: string, { projectRoot }: ResolvedConfig): void {
+  const misnamed = describeMisnamedConfig(projectRoot, getCurrentFolder());
+  if (misnamed !== null) throw new UsageError(misnamed);
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw refuseWritten(file);
+}
+
+function refuseUnknown(name: string, { runtimes, folders }: ResolvedConfig): void {
+  const known = locateRuntimes({ env: readHostEnvironment(), home: folders.home, runtimes });
+  if (known.some((runtime) => runtime.name === name)) return;
+  throw new UsageError(`there is no runtime "${name}".`, {
+    remedy: `Known here: ${known.map((runtime) => runtime.name).join(', ')}.`,
+  });
+}
+
+const refuseWritten = (file: string, cause?: Error): UsageError =>
+  new UsageError(`${file} exists already and was left as it is.`, {
+    remedy: 'caisson config shows its values.',
+    ...(cause === undefined ? {} : { cause }),
+  });
 
 async function writeNew(file: string, text: string): Promise<void> {
   try {
@@ -52,11 +99,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    if (error.code === 'EEXIST')
-      throw new UsageError(`${file} exists already and was left as it is.`, {
-        remedy: 'caisson config shows its values.',
-        cause: error,
-      });
+    if (error.code === 'EEXIST') throw refuseWritten(file, error);
     throw new UsageError(`${file} could not be written: ${error.message}.`, {
       remedy:
         error.code === 'ENOSPC'
@@ -65,49 +108,4 @@ async function writeNew(file: string, text: string): Promise<void> {
       cause: error,
     });
   }
-}
-
-/**
- * Lines that start with `# ` and a key are settings at their default or an example: without the mark they are valid
- * YAML.
- */
-export function createTemplate(runtime: string | null): string {
-  return `# Caisson: how coding agents run in this project. Every key is optional.
-# caisson config shows what holds and why.
-
-${runtime === null ? '# runtime: codex' : `runtime: ${runtime}`}
-mode: auto-edit
-
-# runtimes:
-#   codex:
-#     apiKey: env:OPENAI_API_KEY
-#     model: gpt-5
-
-# agents:
-#   reviewer:
-#     mode: suggest
-#     systemPrompt: Review the change. Point at lines.
-#     verify: { command: npm test, timeout: 10m }
-
-# workspace:
-#   include: [node_modules]
-#   setup: npm ci
-
-# limits:
-#   timeout: 30m
-#   memory: 4g
-#   pids: 512
-
-# budget:
-#   perRunUsd: 2
-#   perDayUsd: 50
-
-# network:
-#   hosts: ["registry.npmjs.org:443"]
-
-# policy:
-#   ceiling: full-auto
-#   rules:
-#     - { path: "secrets/**", action: no-access, reason: Secrets are not for agents. }
-`;
 }

@@ -1,6 +1,6 @@
 /** The part of `run`, `continue` and `retry` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
-import type { Caisson, DispatchRequest } from '@caisson/engine';
+import { rehearseRun, type Caisson, type DispatchRequest } from '@caisson/engine';
 import { CaissonError, type DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { orWithLogin } from '../agree-to-login.ts';
@@ -34,22 +34,39 @@ export interface Continued {
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
-  return await withCaissonToWork(task.stateDir, output, async (caisson) => {
-    const request = await findRequest(caisson, task, output);
+  let { request: asked } = task;
+  const rehearse = async (): Promise<void> => {
+    asked = await rehearseFirst(task, output);
+  };
+  const work = async (caisson: Caisson): Promise<ExitCode> => {
+    const request = await findRequest(caisson, { ...task, request: asked }, output);
     if (task.detach) {
-      const runId = await orWithLogin(request, output, (asked) =>
-        caisson.dispatchDetached(asked, [process.argv[1] ?? '']),
+      const runId = await orWithLogin(request, output, (agreed) =>
+        caisson.dispatchDetached(agreed, [process.argv[1] ?? '']),
       );
       output.result({ runId }, () => [runId]);
       return EXIT_CODES.finished;
     }
     const attachment = request.argv === undefined ? undefined : createAttachment(output);
     const begin: Begin = (whileAsking) =>
-      orWithLogin(request, output, (asked) => caisson.dispatch(asked, attachment), whileAsking);
+      orWithLogin(request, output, (agreed) => caisson.dispatch(agreed, attachment), whileAsking);
     const isStreamed = attachment?.write !== undefined;
     const first = await carryOut(caisson, { task, request, isStreamed }, begin, output);
     if (task.interactive) return await goOn(caisson, { task, request }, first, output);
     return (await applyEnded(caisson, { task, request }, first, output)).code;
+  };
+  return await withCaissonToWork(task.stateDir, output, work, rehearse);
+}
+
+/** A first run that is refused leaves nothing behind: no state folder is made for it. */
+async function rehearseFirst(
+  { request, continued, stateDir }: RunTask,
+  output: Output,
+): Promise<DispatchRequest> {
+  if (continued !== null) return request;
+  return await orWithLogin(request, output, async (agreed) => {
+    await rehearseRun(agreed, { stateDir });
+    return agreed;
   });
 }
 

@@ -97,12 +97,11 @@ function formatTime({ durationMs, acceptedAt, status }: ListedRun, now: number):
     : '-';
 }
 
-/** Who waits in the queue for how many others, and with which priority. */
+/** Who waits in the queue for how many others, and with which priority. Out of the queue, its files are prepared. */
 function formatStatus({ status, position, priority }: ListedRun): string {
   if (status === 'error') return 'failed';
-  return status === 'queued' && position !== undefined
-    ? `${status}, number ${position}, priority ${priority}`
-    : status;
+  if (status !== 'queued') return status;
+  return position === undefined ? 'preparing' : `${status}, number ${position}, priority ${priority}`;
 }
 
 function oneLine(text: string): string {

@@ -3,15 +3,14 @@
  * agent. A check returns a refusal or null; it changes nothing.
  */
 import { describeExcess, isWithin } from '@caisson/policy';
-import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
-import type { Candidate, Refusal } from './contract.ts';
+import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, SessionName } from '@caisson/protocol';
+import type { Candidate } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findUnbringable } from './brought-paths.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { findUnkeepableWork } from './kept-work.ts';
-import { passesBroker } from './login-files.ts';
-import { findNoCredential } from './model-credential.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
+import { check as createCheck, RUNTIME_CHECKS, type Check } from './runtime-checks.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
 import { findUnreadableInput } from './stored-inputs.ts';
 import { findTakenBranch } from './taken-branch.ts';
@@ -24,35 +23,17 @@ import {
   findNoRepository,
   findHomeAsWorkspace,
   findUnknownBase,
-  findUnlimitedCalls,
 } from './request-checks.ts';
 
-/** Without what would change something: money is reserved, and the run recorded, after every check passed. */
-type CheckRooms = Omit<
+/** Nothing in them that a check uses changes anything: money is reserved, and the run recorded, after every check passed. */
+export type CheckRooms = Pick<
   DispatchRooms,
-  'budget' | 'recorder' | 'compute' | 'requests' | 'seal' | 'recoverDead'
+  'settings' | 'names' | 'workspaces' | 'ledger' | 'store' | 'secrets' | 'probeSandbox'
 >;
 
-export interface AdmissionCheck {
-  readonly name: string;
-  run(candidate: Candidate, rooms: CheckRooms): Refusal | null | Promise<Refusal | null>;
-}
+const check = createCheck<Candidate, CheckRooms>;
 
-const check = (
-  name: string,
-  run: (
-    candidate: Candidate,
-    rooms: CheckRooms,
-  ) => Omit<Refusal, 'check'> | null | Promise<Omit<Refusal, 'check'> | null>,
-): AdmissionCheck => ({
-  name,
-  async run(candidate, rooms) {
-    const refusal = await run(candidate, rooms);
-    return refusal === null ? null : { check: name, ...refusal };
-  },
-});
-
-export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
+export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
   check('task-present', ({ description }) =>
     description.trim() === ''
       ? {
@@ -71,40 +52,13 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('brought-there', findUnbringable),
   check('branch-free', findTakenBranch),
   check('work-kept', findUnkeepableWork),
-  check('model-key', findNoCredential),
-  check('mode-ceiling', ({ grant }, { settings }) =>
-    modeRank(grant.mode) > modeRank(settings.ceiling)
-      ? {
-          kind: 'policy',
-          detail: `mode ${grant.mode} is above the ceiling ${settings.ceiling}`,
-          remedy: `Use --mode ${settings.ceiling}, or raise policy.ceiling in caisson.yaml.`,
-        }
-      : null,
-  ),
+  RUNTIME_CHECKS.modelKey,
+  RUNTIME_CHECKS.modeCeiling,
   check('verify-lens', findLensWithoutCheck),
   check('clean-room', findImpossibleCleanRoom),
-  // Invariant 5: only the sandbox stops a command from writing.
-  check('suggest-enforced', ({ grant }) =>
-    grant.mode === 'suggest' && grant.sandbox === 'none'
-      ? {
-          kind: 'policy',
-          detail:
-            'mode suggest promises that nothing is written, and without a sandbox that promise cannot be kept',
-          remedy: 'Leave out --sandbox none, or use --mode auto-edit.',
-        }
-      : null,
-  ),
-  // Invariant 5: only the sandbox separates a program from the network.
-  check('network-enforced', ({ grant }) =>
-    grant.sandbox === 'none' && !grant.hosts.includes('*')
-      ? {
-          kind: 'policy',
-          detail: `${grant.hosts.length === 0 ? 'no network' : `only ${grant.hosts.join(', ')}`} is granted, and without a sandbox every host can be reached`,
-          remedy: 'Leave out --sandbox none, or allow all of the network: --network full.',
-        }
-      : null,
-  ),
-  check('calls-limited', findUnlimitedCalls),
+  RUNTIME_CHECKS.suggestEnforced,
+  RUNTIME_CHECKS.networkEnforced,
+  RUNTIME_CHECKS.callsLimited,
   check('non-escalation', ({ grant, request }) => {
     if (request.parent === undefined || isWithin(grant, request.parent.grant)) return null;
     return {
@@ -132,20 +86,8 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
           remedy: 'Use letters, digits, dots, dashes and underscores; at most 64.',
         },
   ),
-  check('mode-expressible', ({ grant, runtime }) =>
-    runtime.descriptor.modes[grant.mode] === null
-      ? {
-          kind: 'policy',
-          detail: `${runtime.name} cannot express the mode ${grant.mode}`,
-          remedy: 'caisson runtimes shows what each runtime can do.',
-        }
-      : null,
-  ),
-  check('sandbox-available', async ({ grant }, rooms) => {
-    if (grant.sandbox === 'none') return null;
-    const problem = await rooms.probeSandbox();
-    return problem === null ? null : { kind: 'unavailable', detail: problem.detail, remedy: problem.remedy };
-  }),
+  RUNTIME_CHECKS.modeExpressible,
+  RUNTIME_CHECKS.sandboxAvailable,
   check('capabilities-bounded', ({ capabilities }) =>
     capabilities.length <= MAX_OVERLAYS
       ? null
@@ -215,16 +157,5 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
     return isFull ? describeFull(candidate, settings) : null;
   }),
-  // The runtime reports one turn for the whole run, so the answers are counted, which must pass here.
-  check('turns-countable', ({ grant, runtime }) =>
-    grant.budget.turns !== undefined && runtime.descriptor.reportsUsageOnce === true && !passesBroker(runtime)
-      ? {
-          kind: 'budget',
-          detail: `a cap on turns is set, and the turns of ${runtime.name} cannot be counted with a mounted log-in`,
-          remedy: `Cap tool calls instead (--max-tool-calls), or set runtimes.${runtime.name}.apiKey instead of the log-in.`,
-        }
-      : null,
-  ),
+  RUNTIME_CHECKS.turnsCountable,
 ];
-
-const modeRank = (mode: Mode): number => MODES.indexOf(mode);

@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { UnknownModeError } from '@caisson/policy';
 import { PoolFullError } from '../ledger/index.ts';
 import { accept } from './accept.ts';
-import { ADMISSION_CHECKS } from './admission-checks.ts';
+import { ADMISSION_CHECKS, type CheckRooms } from './admission-checks.ts';
 import type { AdmittedRun, Candidate, DispatchRequest, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
-import { describeCandidate } from './describe-candidate.ts';
+import { describeCandidate, type CandidateRooms } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
 import { describeFull } from './pool-limit.ts';
 import { refuseTask } from './refuse-task.ts';
@@ -20,14 +20,7 @@ import { storeInputs } from './stored-inputs.ts';
 export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
   const trace = createTrace();
   try {
-    parseRequest(request);
-    const candidate = await describeCandidate(rooms, request, trace);
-    for (const check of ADMISSION_CHECKS) {
-      const refusal = await check.run(candidate, rooms);
-      if (refusal !== null) throw new TaskRefusedError(refusal);
-    }
-    reserveMoney(rooms, candidate);
-    return await acceptOrRefuse(rooms, candidate);
+    return await acceptOrRefuse(rooms, await checkTask(rooms, request, trace));
   } catch (error) {
     const refused = asRefusal(error);
     if (refused === null) throw error;
@@ -35,8 +28,34 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
   }
 }
 
+type Checking = CandidateRooms & CheckRooms & Pick<DispatchRooms, 'budget'>;
+
+/**
+ * Everything that can refuse a task, without its acceptance: throws TaskRefusedError, and records nothing. For rooms that
+ * are thrown away: the money stays reserved.
+ */
+export async function rehearse(rooms: Checking, request: DispatchRequest): Promise<void> {
+  try {
+    await checkTask(rooms, request, createTrace());
+  } catch (error) {
+    throw asRefusal(error) ?? error;
+  }
+}
+
+/** The money of the candidate is reserved. */
+async function checkTask(rooms: Checking, request: DispatchRequest, trace: string): Promise<Candidate> {
+  parseRequest(request);
+  const candidate = await describeCandidate(rooms, request, trace);
+  for (const check of ADMISSION_CHECKS) {
+    const refusal = await check.run(candidate, rooms);
+    if (refusal !== null) throw new TaskRefusedError(refusal);
+  }
+  reserveMoney(rooms, candidate);
+  return candidate;
+}
+
 /** What is reserved here is given back by the ending of the run, or at once where it is not accepted. */
-function reserveMoney({ budget }: DispatchRooms, candidate: Candidate): void {
+function reserveMoney({ budget }: Checking, candidate: Candidate): void {
   const { runId, session, grant, model, runtime, request } = candidate;
   const refusal = budget.reserve({
     runId,

@@ -11,26 +11,24 @@ import {
 } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import type { Candidate, DispatchRequest, WorkspaceKind } from './contract.ts';
-import type { DispatchRooms, FoundAgent, FoundRuntime } from './rooms.ts';
+import type { DispatchRooms, FoundAgent } from './rooms.ts';
+import { describeProspect } from './choose-runtime.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
-import { withLogin } from './login-files.ts';
 import { compilePrompts } from './prompts.ts';
-import { resolveGrant } from './resolve-grant.ts';
 import { listInputs } from './stored-inputs.ts';
 import { toolBinds } from './tool-binds.ts';
 import { defaultLens } from './verify-lens.ts';
 
+export type CandidateRooms = Pick<DispatchRooms, 'settings' | 'names' | 'clock' | 'workspaces'>;
+
 export async function describeCandidate(
-  rooms: DispatchRooms,
+  rooms: CandidateRooms,
   request: DispatchRequest,
   trace: string,
 ): Promise<Candidate> {
   const { settings, names, clock } = rooms;
   const agent = request.agent === undefined ? null : await names.agent(request.agent);
-  const runtime = useLogin(await chooseRuntime(rooms, request, agent), request);
-  const tier = chooseModel(request, agent, runtime);
-  const model = tier === '' ? '' : names.model(runtime.name, tier);
   const description = describeTask(request);
   const capabilities = await Promise.all(
     [...(agent?.definition.capabilities ?? []), ...(request.capabilities ?? [])].map((name) =>
@@ -40,8 +38,9 @@ export async function describeCandidate(
   const envBundles = await Promise.all(
     [...(agent?.definition.envs ?? []), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
   );
+  const prospect = await describeProspect(rooms, request, agent, envBundles);
+  const { runtime, model, grant } = prospect;
   const workspaceKind = await chooseWorkspace(request, rooms);
-  const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
   const declared = await choosePipeline(rooms, request, agent, defaultLens(workspaceKind, grant));
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
@@ -53,22 +52,16 @@ export async function describeCandidate(
     model: { requested: model, served: [] },
   });
   return {
+    ...prospect,
     runId,
-    request,
     taskId: runId,
     description,
     createdAt: clock.now().toISOString(),
     priority: request.priority ?? DEFAULT_PRIORITY,
-    runtime,
-    agent,
-    model,
-    tier,
     ...prompts,
-    grant,
     pipeline: declared.spec,
     resolved,
     capabilities,
-    envBundles,
     inputs: listInputs(request, settings.cwd),
     workspaceKind,
     timeoutMs: chooseTimeoutMs(request, agent, grant, settings.timeoutMs),
@@ -80,37 +73,6 @@ export async function describeCandidate(
   };
 }
 
-/** What the user agreed to before, or agrees to with this request; another run cannot. */
-function useLogin(runtime: FoundRuntime, { login, parent }: DispatchRequest): FoundRuntime {
-  return runtime.login || (login === true && parent === undefined) ? withLogin(runtime) : runtime;
-}
-
-async function chooseRuntime(
-  rooms: DispatchRooms,
-  request: DispatchRequest,
-  agent: FoundAgent | null,
-): Promise<FoundRuntime> {
-  const { names, settings } = rooms;
-  const usual = agent?.definition.runtime ?? settings.defaultRuntime;
-  const chosen = request.runtime ?? (request.argv === undefined ? usual : 'command');
-  if (chosen !== null) return names.runtime(chosen);
-  const usable = await names.usableRuntimes();
-  const [only] = usable;
-  if (usable.length === 1 && only !== undefined) return names.runtime(only);
-  throw new TaskRefusedError({
-    check: 'runtime-chosen',
-    kind: 'usage',
-    detail:
-      usable.length === 0
-        ? 'no agent program was found here'
-        : `several runtimes are here: ${usable.join(', ')}`,
-    remedy:
-      usable.length === 0
-        ? 'Install one (caisson runtimes lists them), or run a command: caisson run --runtime command -- CMD'
-        : `Choose one with --runtime, or set "runtime:" in caisson.yaml.`,
-  });
-}
-
 function chooseTimeoutMs(
   request: DispatchRequest,
   agent: FoundAgent | null,
@@ -120,13 +82,8 @@ function chooseTimeoutMs(
   return Math.min(request.timeoutMs ?? agent?.definition.timeout ?? wall ?? usualMs, wall ?? Infinity);
 }
 
-/** Flag > agent > configuration > empty; an empty string is unset at every step. */
-function chooseModel(request: DispatchRequest, agent: FoundAgent | null, runtime: FoundRuntime): string {
-  return request.model || agent?.definition.model || runtime.model || '';
-}
-
 async function choosePipeline(
-  rooms: DispatchRooms,
+  rooms: CandidateRooms,
   request: DispatchRequest,
   agent: FoundAgent | null,
   usualLens: ScriptLens,
@@ -171,7 +128,7 @@ function verifyOf(
 /** In git a worktree; elsewhere the folder itself, under an exclusive lease. */
 async function chooseWorkspace(
   request: DispatchRequest,
-  { workspaces, settings: { projectRoot } }: DispatchRooms,
+  { workspaces, settings: { projectRoot } }: CandidateRooms,
 ): Promise<WorkspaceKind> {
   if (request.workspace !== undefined) return request.workspace;
   return (await workspaces.findTop({ projectRoot })) === null ? 'in-place' : 'worktree';

@@ -1,4 +1,4 @@
-export { admit } from './admit.ts';
+export { admit, rehearse } from './admit.ts';
 export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
@@ -6,9 +6,11 @@ export { findKeptWork, findResumedRun, planStart, type WorkStart } from './kept-
 export { loginHosts, passesBroker } from './login-files.ts';
 export { poolOf } from './pool-limit.ts';
 export { findWorkAttempt, mayLackPatch, type RecordedWork } from './recorded-work.ts';
+export { previewRun, type RunPreview } from './preview-run.ts';
 export { refuseTask } from './refuse-task.ts';
 export { parseRequest } from './request-shape.ts';
 export * from './rooms.ts';
 export { materialiseInputs } from './stored-inputs.ts';
 export { describeTaken, findEarlierBranch, findTakenBranch } from './taken-branch.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
+export { findUnenforcedLimit, listUnenforced, type EnforcedLimits } from './unenforced-limits.ts';

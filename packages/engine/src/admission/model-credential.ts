@@ -1,34 +1,31 @@
 /** Whether a run could identify itself to its model. Without that it would only fail later, and cost its setup. */
+import { chooseCredential, type Credential } from '../discovery/index.ts';
 import type { Candidate } from './contract.ts';
 import type { DispatchRooms, FoundRuntime } from './rooms.ts';
 import type { RequestRefusal } from './request-checks.ts';
 
 type Given = Pick<Candidate, 'runtime' | 'request' | 'envBundles'>;
+type Checking = Pick<DispatchRooms, 'secrets'>;
 
-export function findNoCredential(
-  given: Given,
-  { secrets }: Pick<DispatchRooms, 'secrets'>,
-): RequestRefusal | null {
+export function findNoCredential(given: Given, rooms: Checking): RequestRefusal | null {
+  const { refusal } = findCredential(given, rooms);
+  if (refusal === undefined) return null;
   const { runtime } = given;
-  if (runtime.login) return findNoLogin(runtime);
-  if (runtime.apiKeyRef !== null) {
-    const problem = secrets.check(runtime.apiKeyRef);
-    return problem === null ? null : { ...refuse(runtime, problem), kind: 'usage' };
-  }
-  if (runtime.api === 'none' || runtime.adapter !== null || runtime.endpoint !== null || hasOwnKey(given))
-    return null;
-  return refuse(runtime, `${runtime.name} has no key for its model`);
+  const refused = refuse(runtime, refusal);
+  const isWrongRef = !runtime.login && runtime.apiKeyRef !== null;
+  return isWrongRef ? { ...refused, kind: 'usage' } : refused;
 }
 
-function findNoLogin(runtime: FoundRuntime): RequestRefusal | null {
-  const { name, descriptor, foundLogin } = runtime;
-  if (foundLogin?.problem === null) return null;
-  if (descriptor.login === undefined) return refuse(runtime, `a run of ${name} cannot use a log-in`);
-  const why =
-    foundLogin === null
-      ? `there is no ~/${descriptor.loginFiles.join(' or ~/')}`
-      : `${foundLogin.path} cannot be used: ${foundLogin.problem}`;
-  return refuse(runtime, `${name} is to use your log-in, but ${why}`);
+/** What the run would identify itself with. */
+export function findCredential(
+  { runtime, request, envBundles }: Given,
+  { secrets }: Checking,
+): Credential {
+  const given = [
+    ...Object.keys({ ...runtime.env, ...request.env, ...request.secrets }),
+    ...envBundles.flatMap((bundle) => Object.keys({ ...bundle.values, ...bundle.secrets })),
+  ];
+  return chooseCredential({ ...runtime, given, checkRef: (ref) => secrets.check(ref) });
 }
 
 /** The two ways to fix it. */
@@ -47,17 +44,4 @@ function refuse({ name, descriptor, foundLogin }: FoundRuntime, detail: string):
     remedy: `${key}${login}.`,
     ...(isUsable ? { offersLogin: { runtime: name, path: foundLogin.path } } : {}),
   };
-}
-
-/** How the vendors name the variables for their keys. */
-const VENDORS_KEY = /_(API_KEY|AUTH_TOKEN|OAUTH_TOKEN)$|^AWS_(BEARER_TOKEN_BEDROCK|ACCESS_KEY_ID)$/;
-
-/** A variable that the run is given, by a name that the program knows. */
-function hasOwnKey({ runtime, request, envBundles }: Given): boolean {
-  const names = [
-    ...Object.keys({ ...runtime.env, ...request.env, ...request.secrets }),
-    ...envBundles.flatMap(({ values, secrets }) => Object.keys({ ...values, ...secrets })),
-  ];
-  const { keyEnv, otherKeyEnv } = runtime.descriptor;
-  return names.some((name) => name === keyEnv || (otherKeyEnv?.includes(name) ?? VENDORS_KEY.test(name)));
 }

@@ -74,7 +74,7 @@ export interface DispatchSettings {
   readonly programs: { readonly relay: readonly string[]; readonly toolShim: readonly string[] };
 }
 
-export type { FoundAgent, FoundEnvBundle, FoundRuntime, Names } from '../registry/index.ts';
+export type { FoundAgent, FoundEnvBundle, FoundRuntime, Names, RuntimeNames } from '../registry/index.ts';
 
 export interface OpenedNetwork {
   readonly socket: string;

@@ -37,7 +37,9 @@ export async function place(
       reported = failure ?? reported;
       lookAtMs = clock.monotonicMs() + LOOK_MS;
     }
-    if (!signal.aborted && tryTake()) return 'placed';
+    if (signal.aborted || !tryTake()) continue;
+    record.publish('run.placed', {}, 0);
+    return 'placed';
   }
   return 'aborted';
 }

@@ -11,6 +11,7 @@ import {
   type AdmittedRun,
   type DispatchRooms,
   type OpenedNetwork,
+  findUnenforcedLimit,
   hasCleanRoom,
   materialiseInputs,
 } from '../admission/index.ts';
@@ -210,20 +211,7 @@ async function failingAs<const T>(
 function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): AttemptLimits {
   const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
   undo.push(() => limits.release());
-  refuseUnenforcedLimits(rooms, run, limits);
+  const detail = findUnenforcedLimit(rooms.settings, run, limits);
+  if (detail !== null) throw new PrepareFailure({ reason: 'policy-denied', detail });
   return limits;
-}
-
-/** Invariant 5: a limit that a person set and that cannot be enforced is refused; a default is recorded as unenforced. */
-function refuseUnenforcedLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
-  const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
-  const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
-  const unenforced = (['memory', 'cpus', 'pids'] as const).filter(
-    (key) => chosen.has(key) && run.grant.limits[key] !== undefined && !limits.enforced[key],
-  );
-  if (unenforced.length === 0) return;
-  throw new PrepareFailure({
-    reason: 'policy-denied',
-    detail: `the limit ${unenforced.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
-  });
 }

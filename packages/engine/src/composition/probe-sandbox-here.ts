@@ -3,17 +3,34 @@ import type { KeyValues } from '../ledger/index.ts';
 
 const SPACE = 'sandbox-probe';
 
+interface SandboxProblem {
+  readonly detail: string;
+  readonly remedy: string;
+}
+
+/** On what basis a sandbox was possible when this process tried last. */
+let possibleOn: string | null = null;
+
 /**
  * Why no sandbox is possible on this machine, as a refusal of admission; null when one is. Only a success is
  * remembered, and only until the kernel, its settings or bubblewrap change: a launch that fails all the same ends the
  * run, it never runs without a sandbox.
  */
-export async function probeSandboxHere(kv: KeyValues): Promise<{ detail: string; remedy: string } | null> {
+export async function probeSandboxHere(kv: KeyValues): Promise<SandboxProblem | null> {
   const basis = describeProbeBasis();
   if (basis !== null && kv.get(SPACE, 'possible') === basis) return null;
+  const problem = await findNoSandbox();
+  if (problem === null && basis !== null) kv.set(SPACE, 'possible', basis);
+  return problem;
+}
+
+/** The same without a record: for a project that has no state yet. */
+export async function findNoSandbox(): Promise<SandboxProblem | null> {
+  const basis = describeProbeBasis();
+  if (basis !== null && possibleOn === basis) return null;
   const probe = await probeSandbox();
   if (probe.ok) {
-    if (basis !== null) kv.set(SPACE, 'possible', basis);
+    possibleOn = basis;
     return null;
   }
   return {

@@ -16,6 +16,8 @@ import { ProjectRefusedError } from './errors.ts';
 import { readMarkedState } from './state-marker.ts';
 
 export const CONFIG_FILE_NAME = 'caisson.yaml';
+/** A name that people try, and that is never read. */
+const MISNAMED = 'caisson.yml';
 export const STATE_FOLDER_NAME = '.caisson';
 
 /** What only a state folder contains, and no other folder of that name, such as a bundle's `.caisson/setup.sh`. */
@@ -58,6 +60,12 @@ export function findProject(cwd: string, options: ProjectRootOptions): FoundProj
     if (found !== null) return found;
   }
   return { root: top ?? start, refusal: null };
+}
+
+/** A sentence about a file that looks like the configuration and is not read; null if there is none. */
+export function describeMisnamedConfig(projectRoot: string, cwd: string): string | null {
+  const file = [cwd, projectRoot].map((folder) => join(folder, MISNAMED)).find(isNamed);
+  return file === undefined ? null : `${file} is not read: rename it to ${CONFIG_FILE_NAME}.`;
 }
 
 /** True also for a dangling link: what it should have contained must not be skipped silently. */

@@ -1,4 +1,4 @@
-import type { RuntimeConfig } from '@caisson/protocol';
+import type { ModelApi, RuntimeConfig, RuntimeDescriptor } from '@caisson/protocol';
 
 /** `fail`: runs are refused or lost. `warn`: something is weaker or unusual. */
 export type Verdict = 'ok' | 'warn' | 'fail';
@@ -40,6 +40,24 @@ export interface Credential {
   readonly kind: LoginState;
   /** The same in words: exactly what a run would use, or what is missing. */
   readonly uses: string;
+  /** Why a run would be refused; absent if it would not. */
+  readonly refusal?: string;
+}
+
+/** What decides how a run identifies itself to its model. */
+export interface CredentialFacts {
+  readonly descriptor: RuntimeDescriptor;
+  readonly api: ModelApi;
+  /** Whether the user agreed that runs use their log-in. */
+  readonly login: boolean;
+  readonly foundLogin: FoundLogin | null;
+  readonly apiKeyRef: string | null;
+  readonly endpoint: string | null;
+  readonly adapter: unknown;
+  /** Names of the variables that the run is given. */
+  readonly given: readonly string[];
+  /** Why a reference cannot be resolved; null if it may. */
+  checkRef(ref: string): string | null;
 }
 
 /** A log-in of the user's in a program's own file. */
@@ -69,4 +87,17 @@ export interface DiscoveredRuntime {
   readonly reports: { readonly usage: boolean; readonly cost: boolean };
   /** Why the program is not usable, if it is not. */
   readonly problem: string | null;
+}
+
+/** What a project's files say about it, in words of ours. */
+export interface RepositoryFacts {
+  readonly isGit: boolean;
+  readonly languages: readonly string[];
+  readonly packageManager: string | null;
+  /** The packages of a monorepo; 0 if it is none. */
+  readonly packageCount: number;
+  /** The command that runs the tests. */
+  readonly tests: string | null;
+  /** Whether `.env` is in the project's root. */
+  readonly hasEnvFile: boolean;
 }

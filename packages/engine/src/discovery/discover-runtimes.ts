@@ -6,8 +6,8 @@ import {
   type RuntimeConfig,
   type RuntimeDescriptor,
 } from '@caisson/protocol';
-import type { DiscoveredRuntime, ProbeContext } from './contract.ts';
-import { describeCredential } from './find-credential.ts';
+import type { Credential, DiscoveredRuntime, ProbeContext } from './contract.ts';
+import { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
 import { findProgram } from './find-program.ts';
 import { askVersion, compareVersions } from './program-version.ts';
 
@@ -60,7 +60,7 @@ async function describeRuntime(
           searchPath: context.env['PATH'],
           signal: context.signal,
         });
-  const credential = describeCredential(context, known(located), config);
+  const credential = describeCredential(context, located);
   return {
     name,
     title: descriptor?.title ?? name,
@@ -75,6 +75,24 @@ async function describeRuntime(
     reports: { usage: descriptor?.reportsUsage ?? false, cost: descriptor?.reportsCost ?? false },
     problem: answer.problem,
   };
+}
+
+function describeCredential({ env, home }: DiscoveryContext, located: LocatedRuntime): Credential {
+  const { config } = located;
+  const descriptor = known(located);
+  if (descriptor === null) return { kind: 'not-needed', uses: '-' };
+  return chooseCredential({
+    descriptor,
+    api: descriptor.api,
+    login: config.login === 'mount',
+    foundLogin: findLogin(home, descriptor),
+    apiKeyRef: findKeyRef(descriptor, config, env),
+    endpoint: config.endpoint ?? null,
+    adapter: config.adapter ?? null,
+    given: Object.keys(config.env ?? {}),
+    checkRef: (ref) =>
+      ref.startsWith('env:') && (env[ref.slice('env:'.length)] ?? '') === '' ? 'it is not set' : null,
+  });
 }
 
 /** An ACP agent identifies itself as the program behind it does. */

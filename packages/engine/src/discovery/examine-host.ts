@@ -1,6 +1,6 @@
 import type { Probe, ProbeContext, ProbeReport } from './contract.ts';
 import { apparmorProbe, cgroupsProbe, userNamespacesProbe } from './enclosure-probes.ts';
-import { agentsProbe, bubblewrapProbe, gitProbe, nodeProbe, platformProbe } from './program-probes.ts';
+import { bubblewrapProbe, gitProbe, nodeProbe, platformProbe } from './program-probes.ts';
 import {
   diskProbe,
   fileWatchesProbe,
@@ -23,8 +23,10 @@ export const PROBES: readonly Probe[] = [
   temporaryFolderProbe,
   fileWatchesProbe,
   localeProbe,
-  agentsProbe,
 ];
+
+/** What decides whether, and with which limits, a sandbox can be built. */
+export const SANDBOX_PROBES: readonly Probe[] = [bubblewrapProbe, userNamespacesProbe, cgroupsProbe];
 
 /** Runs every probe; one that breaks is reported as a failure and does not hide the others. */
 export async function examineHost(

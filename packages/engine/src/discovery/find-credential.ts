@@ -1,32 +1,38 @@
-/** What a run would identify itself with to its model, in the order in which a run chooses. */
+/**
+ * What a run identifies itself with to its model. Admission refuses by this decision, and the doctor and
+ * `caisson runtimes` report it, so that all of them say the same.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFileSync } from '@caisson/ground';
 import { MAX_LOGIN_BYTES, type RuntimeConfig, type RuntimeDescriptor } from '@caisson/protocol';
-import type { Credential, FoundLogin, ProbeContext } from './contract.ts';
+import type { Credential, CredentialFacts, FoundLogin, ProbeContext } from './contract.ts';
 
 const MAX_SHOWN = 80;
 
-type Here = Pick<ProbeContext, 'env' | 'home'>;
+/** How the vendors name the variables for their keys. */
+const VENDORS_KEY = /_(API_KEY|AUTH_TOKEN|OAUTH_TOKEN)$|^AWS_(BEARER_TOKEN_BEDROCK|ACCESS_KEY_ID)$/;
 
-export function describeCredential(
-  here: Here,
-  descriptor: RuntimeDescriptor | null,
-  config: RuntimeConfig,
-): Credential {
-  if (descriptor === null || descriptor.api === 'none') return { kind: 'not-needed', uses: '-' };
-  const found = findLogin(here.home, descriptor);
-  if (config.login === 'mount') return describeAgreed(here, descriptor, found);
-  const key = describeKey(here, descriptor, config);
-  if (key !== null) return key;
-  if (config.endpoint !== undefined) return { kind: 'no-key', uses: `no key, at ${config.endpoint}` };
-  if (found !== null && found.problem === null)
-    return {
-      kind: 'login-unused',
-      uses: `nothing yet: --login uses your log-in (${shorten(here, found.path)})`,
-    };
-  const orLogIn = descriptor.login === undefined ? '' : `, or log in with ${descriptor.name}`;
-  return { kind: 'none', uses: `nothing: set ${descriptor.keyEnv ?? 'apiKey'}${orLogIn}` };
+export function chooseCredential(facts: CredentialFacts): Credential {
+  const { login, apiKeyRef, api, adapter, endpoint } = facts;
+  if (login) return chooseLogin(facts);
+  if (apiKeyRef !== null) return chooseKey(facts, apiKeyRef);
+  if (api === 'none') return { kind: 'not-needed', uses: '-' };
+  if (adapter !== null) return { kind: 'not-needed', uses: 'what its adapter brings' };
+  const variable = findOwnKey(facts);
+  if (variable !== undefined) return { kind: 'key', uses: `the key in its own variable ${variable}` };
+  if (endpoint !== null) return { kind: 'no-key', uses: `no key, at ${endpoint}` };
+  return chooseNothing(facts);
+}
+
+/** Where the key of a runtime is: as configured, else in the variable in which users normally keep it. */
+export function findKeyRef(
+  { keyEnv }: RuntimeDescriptor,
+  { apiKey }: RuntimeConfig,
+  env: ProbeContext['env'],
+): string | null {
+  if (apiKey !== undefined) return apiKey;
+  return keyEnv !== undefined && (env[keyEnv] ?? '') !== '' ? `env:${keyEnv}` : null;
 }
 
 /** The file that a program keeps its log-in in; null if there is none, or if a run cannot use such a log-in. */
@@ -48,26 +54,48 @@ function findProblem(path: string, member: string): string | null {
   }
 }
 
-function describeAgreed(here: Here, { name }: RuntimeDescriptor, found: FoundLogin | null): Credential {
-  if (found === null) return { kind: 'none', uses: `nothing: you are not logged in with ${name}` };
-  const place = shorten(here, found.path);
-  return found.problem === null
-    ? { kind: 'login', uses: `your log-in (${place}), which the agent can read` }
-    : { kind: 'none', uses: `nothing: ${place} cannot be used: ${found.problem}` };
+function chooseLogin({ descriptor, foundLogin: found }: CredentialFacts): Credential {
+  const { name, login, loginFiles } = descriptor;
+  if (found?.problem === null)
+    return { kind: 'login', uses: `your log-in (~/${found.file}), which the agent can read` };
+  if (login === undefined)
+    return { kind: 'none', uses: 'nothing: it has no log-in', refusal: `a run of ${name} cannot use a log-in` };
+  const demand = `${name} is to use your log-in, but`;
+  if (found === null)
+    return {
+      kind: 'none',
+      uses: `nothing: you are not logged in with ${name}`,
+      refusal: `${demand} there is no ~/${loginFiles.join(' or ~/')}`,
+    };
+  const why = `cannot be used: ${found.problem}`;
+  return { kind: 'none', uses: `nothing: ~/${found.file} ${why}`, refusal: `${demand} ${found.path} ${why}` };
 }
 
 /** A run uses what the configuration names; other places are not searched. */
-function describeKey(
-  { env }: Here,
-  { keyEnv }: RuntimeDescriptor,
-  { apiKey }: RuntimeConfig,
-): Credential | null {
-  const ref = apiKey ?? (keyEnv === undefined ? undefined : `env:${keyEnv}`);
-  if (ref === undefined) return null;
+function chooseKey({ checkRef }: CredentialFacts, ref: string): Credential {
   const variable = /^env:(.+)$/s.exec(ref)?.[1];
-  if (variable === undefined) return { kind: 'key', uses: `the key of ${ref.slice(0, MAX_SHOWN)}` };
-  if ((env[variable] ?? '') !== '') return { kind: 'key', uses: `the key in ${variable}` };
-  return apiKey === undefined ? null : { kind: 'none', uses: `nothing: ${variable} is not set` };
+  const refusal = checkRef(ref);
+  const place = variable === undefined ? `of ${ref.slice(0, MAX_SHOWN)}` : `in ${variable}`;
+  if (refusal === null) return { kind: 'key', uses: `the key ${place}` };
+  const what = variable === undefined ? refusal : `${variable} is not set`;
+  return { kind: 'none', uses: `nothing: ${what}`, refusal };
 }
 
-const shorten = ({ home }: Here, path: string): string => path.replace(`${home}/`, '~/');
+/** A variable that the run is given, by a name that the program knows. */
+function findOwnKey({ descriptor, given }: CredentialFacts): string | undefined {
+  const { keyEnv, otherKeyEnv } = descriptor;
+  return given.find((name) => name === keyEnv || (otherKeyEnv?.includes(name) ?? VENDORS_KEY.test(name)));
+}
+
+function chooseNothing({ descriptor, foundLogin }: CredentialFacts): Credential {
+  const { name, login, keyEnv } = descriptor;
+  const refusal = `${name} has no key for its model`;
+  if (foundLogin?.problem === null)
+    return {
+      kind: 'login-unused',
+      uses: `nothing yet: --login uses your log-in (~/${foundLogin.file})`,
+      refusal,
+    };
+  const orLogIn = login === undefined ? '' : `, or log in with ${name}`;
+  return { kind: 'none', uses: `nothing: set ${keyEnv ?? 'apiKey'}${orLogIn}`, refusal };
+}

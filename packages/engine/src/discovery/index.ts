@@ -1,13 +1,14 @@
-export type { DiscoveredRuntime, FoundLogin, ProbeContext, ProbeReport } from './contract.ts';
+export type { Credential, DiscoveredRuntime, FoundLogin, ProbeContext, ProbeReport, RepositoryFacts } from './contract.ts';
 export {
   discoverRuntimes,
   locateRuntimes,
   toDiscoveredPayload,
   type LocatedRuntime,
 } from './discover-runtimes.ts';
-export { examineHost, PROBES } from './examine-host.ts';
-export { findLogin } from './find-credential.ts';
+export { examineHost, PROBES, SANDBOX_PROBES } from './examine-host.ts';
+export { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
 export { findProgram } from './find-program.ts';
+export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';
 export { compareVersions } from './program-version.ts';
 export { nearestExisting } from './storage-probes.ts';

@@ -2,7 +2,6 @@ import { realpathSync } from 'node:fs';
 import { arch, platform, release } from 'node:os';
 import { findBwrap, MINIMAL_COMMAND_ENV } from '@caisson/ground';
 import type { Probe, ProbeReport } from './contract.ts';
-import { discoverRuntimes } from './discover-runtimes.ts';
 import { findProgram } from './find-program.ts';
 import { askVersion, compareVersions } from './program-version.ts';
 
@@ -43,35 +42,6 @@ export const bubblewrapProbe = createToolProbe('bubblewrap', {
   locate: findBwrap,
   package: 'bubblewrap',
 });
-
-/** Without an agent program the native agent and plain commands still work, so this only warns. */
-export const agentsProbe: Probe = {
-  id: 'agents',
-  async run(context) {
-    const programs = (await discoverRuntimes(context)).filter((runtime) => runtime.kind === 'program');
-    const found = programs.filter((runtime) => runtime.path !== null);
-    const missing = found.length === 0;
-    const lines = found.map(
-      (runtime) =>
-        `${runtime.name} ${runtime.version ?? 'of unknown version'}${runtime.fit === 'tested' || runtime.fit === 'unknown' ? '' : ` (${runtime.fit} than tested)`} uses ${runtime.uses}`,
-    );
-    const detail = missing ? 'no agent program found in PATH' : lines.join('; ');
-    const broken = found.find((runtime) => runtime.problem !== null);
-    if (broken !== undefined) {
-      return {
-        verdict: 'warn',
-        detail,
-        remedy: `${broken.path ?? broken.name}: ${broken.problem ?? ''}; reinstall it or set runtimes.${broken.name}.bin.`,
-      };
-    }
-    if (!missing) return { verdict: 'ok', detail };
-    return {
-      verdict: 'warn',
-      detail,
-      remedy: 'Install one, for example npm install -g @openai/codex; caisson runtimes lists them all.',
-    };
-  },
-};
 
 interface Tool {
   readonly program: string;

@@ -3,8 +3,10 @@ import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import {
   ConfigError,
+  describeMisnamedConfig,
   describeUnknownVariable,
   findUnknownVariables,
+  getCurrentFolder,
   ProjectRefusedError,
   readHostEnvironment,
   type LoadConfigOptions,
@@ -26,7 +28,7 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
   const env = options.env ?? readHostEnvironment();
   try {
     const config = await loadConfig({ ...options, env });
-    return { config, report: reportUsable(config, env) };
+    return { config, report: reportUsable(config, env, options.cwd ?? getCurrentFolder()) };
   } catch (error) {
     if (!(error instanceof ConfigError || error instanceof ProjectRefusedError)) throw error;
     const config = await loadConfig({ ...options, env: bareEnvironment(env), ignoresFile: true });
@@ -36,24 +38,21 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
   }
 }
 
-function reportUsable(config: ResolvedConfig, env: NonNullable<LoadConfigOptions['env']>): ProbeReport {
-  const unknown = findUnknownVariables(env);
+function reportUsable(
+  config: ResolvedConfig,
+  env: NonNullable<LoadConfigOptions['env']>,
+  cwd: string,
+): ProbeReport {
+  const misnamed = describeMisnamedConfig(config.projectRoot, cwd);
+  const ignored = [...(misnamed === null ? [] : [misnamed]), ...findUnknownVariables(env).map(describeUnknownVariable)];
   const files = [config.file, config.userFile].filter((file) => file !== null);
-  const detail = files.length === 0 ? 'no caisson.yaml; defaults apply' : `${files.join(' and ')} valid`;
-  if (config.trust.kind === 'required')
-    return {
-      id: ID,
-      verdict: 'warn',
-      detail: `${detail}; what the project asks for has no effect until you agree`,
-      remedy: 'caisson trust shows it.',
-    };
-  if (unknown.length === 0) return { id: ID, verdict: 'ok', detail };
-  return {
-    id: ID,
-    verdict: 'warn',
-    detail: `${detail}; ${unknown.map(describeUnknownVariable).join(' ')}`,
-    remedy: 'Rename or unset what is not intended.',
-  };
+  const usable = files.length === 0 ? 'no caisson.yaml; defaults apply' : `${files.join(' and ')} valid`;
+  const isTrustMissing = config.trust.kind === 'required';
+  const missing = isTrustMissing ? ['what the project asks for has no effect until you agree'] : [];
+  const detail = [usable, ...missing, ...(ignored.length === 0 ? [] : [ignored.join(' ')])].join('; ');
+  if (!isTrustMissing && ignored.length === 0) return { id: ID, verdict: 'ok', detail };
+  const remedy = isTrustMissing ? 'caisson trust shows it.' : 'Rename, unset or remove what is not intended.';
+  return { id: ID, verdict: 'warn', detail, remedy };
 }
 
 function bareEnvironment(env: NonNullable<LoadConfigOptions['env']>): Record<string, string> {

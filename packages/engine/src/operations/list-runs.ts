@@ -1,9 +1,9 @@
 import type { Engine } from '../engine.ts';
-import type { RunFilter, RunRow } from '../ledger/index.ts';
+import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
 
 /** A run as `caisson runs` lists it. */
 export interface ListedRun extends RunRow {
-  /** Of a queued run: how many it waits behind, itself included. */
+  /** Of a queued run: how many it waits behind, itself included. Absent once it has its slot and is prepared. */
   readonly position?: number;
 }
 
@@ -16,7 +16,7 @@ export function listRuns({ ledger, clock }: Engine, filter: RunFilter = {}): Lis
   };
   return ledger.runs(filter).map((row) => {
     const position =
-      row.status !== 'queued' || row.pool === undefined ? 0 : queueOf(row.pool).indexOf(row.runId) + 1;
+      row.status !== 'queued' ? 0 : queueOf(row.pool ?? DEFAULT_POOL).indexOf(row.runId) + 1;
     return position === 0 ? row : { ...row, position };
   });
 }

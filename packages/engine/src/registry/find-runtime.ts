@@ -8,25 +8,28 @@ import {
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
-import { findInstalledVersion, findLogin, type LocatedRuntime } from '../discovery/index.ts';
+import { findInstalledVersion, findKeyRef, findLogin, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
 import type { Registry } from './contract.ts';
 import { modelApiOf } from './model-api.ts';
 import type { FoundRuntime } from './names-contract.ts';
 import { refuseOldVersion } from './refuse-old-version.ts';
 
-export interface NamesOptions {
+export interface RuntimeNamesOptions {
   readonly config: ResolvedConfig;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly registry: Registry;
   readonly node: string;
   /** The program of the native agent. */
   readonly nativeAgent: string;
 }
 
+export interface NamesOptions extends RuntimeNamesOptions {
+  readonly registry: Registry;
+}
+
 /** A runtime by its name, with where its program is and how it is reached. */
 export function findRuntime(
-  options: NamesOptions,
+  options: RuntimeNamesOptions,
   located: readonly LocatedRuntime[],
   name: string,
 ): FoundRuntime {
@@ -50,8 +53,7 @@ export function findRuntime(
   }
   const version = found.path === null ? null : findInstalledVersion(found.path, descriptor.bins);
   refuseOldVersion(descriptor, version);
-  const hasKeyInEnv = descriptor.keyEnv !== undefined && (env[descriptor.keyEnv] ?? '') !== '';
-  const apiKeyRef = found.config.apiKey ?? (hasKeyInEnv ? `env:${descriptor.keyEnv ?? ''}` : null);
+  const apiKeyRef = findKeyRef(descriptor, found.config, env);
   return {
     name,
     descriptor,

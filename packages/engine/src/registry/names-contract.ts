@@ -37,15 +37,19 @@ export interface FoundEnvBundle {
   readonly secrets: Record<string, string>;
 }
 
-/** What names stand for, as admission resolved them. */
-export interface Names {
-  agent(name: string): Promise<FoundAgent>;
-  capability(name: string): Promise<{ name: string; hash: string }>;
-  envBundle(name: string): Promise<FoundEnvBundle>;
-  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
+/** What names of runtimes and models stand for. */
+export interface RuntimeNames {
   runtime(name: string): Promise<FoundRuntime>;
   /** The runtimes that could be used, for an error that lists them. */
   usableRuntimes(): Promise<readonly string[]>;
   /** A model name as the runtime knows it (`fast` and the like are mapped). */
   model(runtime: string, name: string): string;
+}
+
+/** What names stand for, as admission resolved them. */
+export interface Names extends RuntimeNames {
+  agent(name: string): Promise<FoundAgent>;
+  capability(name: string): Promise<{ name: string; hash: string }>;
+  envBundle(name: string): Promise<FoundEnvBundle>;
+  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
 }

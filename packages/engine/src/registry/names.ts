@@ -11,8 +11,13 @@ import {
   PromptTemplateError,
   UnknownNameError,
 } from './errors.ts';
-import { findRuntime, refuseUnknownName, type NamesOptions } from './find-runtime.ts';
-import type { Names } from './names-contract.ts';
+import {
+  findRuntime,
+  refuseUnknownName,
+  type NamesOptions,
+  type RuntimeNamesOptions,
+} from './find-runtime.ts';
+import type { Names, RuntimeNames } from './names-contract.ts';
 import { resolveModel } from './resolve-model.ts';
 
 /** A name means what `caisson.yaml` declares, else what is registered; both are validated and stored the same way. */
@@ -61,11 +66,12 @@ export function createNames(options: NamesOptions): Names {
         spec: parsePipelineSpec({ schemaVersion: 1, id: name, blocks: declared.blocks }),
       };
     },
-    ...runtimeNames(options),
+    ...createRuntimeNames(options),
   };
 }
 
-function runtimeNames(options: NamesOptions): Pick<Names, 'runtime' | 'usableRuntimes' | 'model'> {
+/** The names that need no registry, and so no state folder. */
+export function createRuntimeNames(options: RuntimeNamesOptions): RuntimeNames {
   return {
     runtime: (name) => Promise.resolve(findRuntime(options, locate(options), name)),
     usableRuntimes: () =>
@@ -84,7 +90,7 @@ function runtimeNames(options: NamesOptions): Pick<Names, 'runtime' | 'usableRun
   };
 }
 
-function locate({ config, env }: NamesOptions): LocatedRuntime[] {
+function locate({ config, env }: RuntimeNamesOptions): LocatedRuntime[] {
   const { runtimes, projectRoot, folders } = config;
   return locateRuntimes({ env, home: folders.home, runtimes, projectRoot });
 }
