@@ -60,7 +60,9 @@ interface Outlook {
 
 async function outlookOf(project: Project): Promise<Record<string, Outlook>> {
   const { probes } = JSON.parse((await project.caisson('doctor', '-o', 'json')).stdout) as Doctor;
-  return Object.fromEntries(probes.flatMap(({ agent }) => (agent === undefined ? [] : [[agent.runtime, agent]])));
+  return Object.fromEntries(
+    probes.flatMap(({ agent }) => (agent === undefined ? [] : [[agent.runtime, agent]])),
+  );
 }
 
 it('the doctor says of each agent what a run would use, or refuses in the words of the run', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { isTerminal, type DispatchResult } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { openTerminal } from './on-terminal.ts';
-import { createProject, finish, pidsWith, ROOT, until, type Project } from './project.ts';
+import { createProject, finish, pidsWith, until, type Project } from './project.ts';
 
 /** After a stop signal, it waits a moment and leaves a file. */
 const SAVES = `my $name = shift; $SIG{TERM} = sub {
@@ -34,16 +34,21 @@ function createSaving(): Project {
 const areUp = (project: Project, names: readonly string[]): Promise<unknown> =>
   until('all are up', () => names.every((name) => existsSync(join(project.root, `${name}.up`))));
 
-async function expectInterrupted(project: Project, run: string, saved: readonly string[]): Promise<void> {
+async function expectInterrupted(
+  project: Project,
+  run: string,
+  saved: readonly string[],
+  stdout = '',
+): Promise<void> {
   const shown = JSON.parse((await project.caisson('show', run, '-o', 'json')).stdout) as DispatchResult;
-  expect([shown.status, shown.failure, shown.stdout]).toEqual(['interrupted', undefined, '']);
+  expect([shown.status, shown.failure, shown.stdout]).toEqual(['interrupted', undefined, stdout]);
   const events = await project.events(run);
   expect(events.filter(({ type }) => isTerminal(type))).toMatchObject([
     { type: 'dispatch.cancelled', cause: 'shutdown' },
   ]);
   expect(events.map(({ type }) => type)).toContain('evidence.sealed');
-  const { stdout } = await project.caisson('diff', run);
-  for (const name of saved) expect(stdout).toContain(`diff --git a/${name} b/${name}`);
+  const { stdout: patch } = await project.caisson('diff', run);
+  for (const name of saved) expect(patch).toContain(`diff --git a/${name} b/${name}`);
 }
 
 describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
@@ -94,20 +99,27 @@ describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
   });
 });
 
-it('a terminal that closes stops its run, and the work is kept and goes on', { timeout: 60_000 }, async () => {
-  const project = createSaving();
-  await project.trust();
-  const line = 'test -e a || perl saves.pl a; echo after > b';
-  const terminal = openTerminal(project, ['run', '--', 'sh', '-c', line]);
-  await areUp(project, ['a']);
-  const [host = 0] = pidsWith(join(ROOT, 'packages/cli/bin/caisson.js') + ' run -- sh -c test -e a');
-  terminal.close();
-  await until('its host is gone', () => !existsSync(`/proc/${host}`));
-  await expectInterrupted(project, 'latest', ['a']);
-  expect((await project.caisson('logs', 'latest')).stdout).toMatch(/checkpoint|capture/);
-  expect(await project.caisson('retry', 'latest')).toMatchObject({ code: 0 });
-  expect(existsSync(join(project.root, 'b'))).toBe(true);
-});
+it(
+  'a terminal that closes stops its run, and the work is kept and goes on',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    project.write('saves.pl', SAVES);
+    const isUp = '(until test -e a.up; do sleep 0.05; done; echo "is up") &';
+    const line = `test -e a || { ${isUp} perl saves.pl a; exit 1; }; echo after > b`;
+    const terminal = openTerminal(project, ['run', '--', 'sh', '-c', line], { before: 'exec ' });
+    await until('it is up', () => terminal.screen().includes('is up'));
+    terminal.close();
+    await until('its run has ended', async () =>
+      (await project.caisson('runs', '-o', 'json')).stdout.includes('"interrupted"'),
+    );
+    await expectInterrupted(project, 'latest', ['a'], 'is up\n');
+    expect(project.git('for-each-ref', 'refs/caisson')).toMatch(/refs\/caisson\/run_\w+\/1/);
+    expect(await project.caisson('apply', 'latest')).toMatchObject({ code: 0 });
+    expect(await project.caisson('retry', 'latest')).toMatchObject({ code: 0 }); // from the files as they are now
+    expect((await project.caisson('diff', 'latest')).stdout).toContain('b/b\n');
+  },
+);
 
 describe('a signal to a background host', { timeout: 60_000 }, () => {
   it.each(['SIGTERM', 'SIGHUP'] as const)(

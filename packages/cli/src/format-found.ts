@@ -26,7 +26,9 @@ function describeProject({ repository }: ProjectInspection): string {
   const kind = languages.length === 0 ? 'no language that is known here' : languages.join(', ');
   const manager = packageManager === null ? '' : `, with ${packageManager}`;
   const packages = packageCount === 0 ? '' : `, a monorepo of ${packageCount} packages`;
-  const place = isGit ? 'in git: each run gets its own worktree' : 'not in git: a run changes the files in place';
+  const place = isGit
+    ? 'in git: each run gets its own worktree'
+    : 'not in git: a run changes the files in place';
   return `${kind}${manager}${packages}; ${place}`;
 }
 
@@ -47,12 +49,16 @@ function describeSandbox({ sandbox }: ProjectInspection): string[] {
 }
 
 /** The command that a person would type now. */
-export function describeNext({ repository, agents, usual }: ProjectInspection, runtime: string | null): Lines {
+export function describeNext(
+  { repository, agents, usual }: ProjectInspection,
+  runtime: string | null,
+): Lines {
   const { tests } = repository;
   const isReady =
     runtime === null
       ? usual.refusal === null
       : agents.some(({ agent }) => agent.runtime === runtime && agent.refusal === null);
-  if (!isReady) return [`Next: ${agents.length === 0 ? `caisson run -- ${tests ?? 'CMD'}` : 'caisson doctor'}`];
+  if (!isReady)
+    return [`Next: ${agents.length === 0 ? `caisson run -- ${tests ?? 'CMD'}` : 'caisson doctor'}`];
   return [`Next: caisson run "fix the flaky test"${tests === null ? '' : ` --verify "${tests}"`}`];
 }

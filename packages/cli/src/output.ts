@@ -1,3 +1,4 @@
+import { createLastLine } from './last-line.ts';
 import { Painted, render, STYLE, type Line, type Lines, type Style } from './painted.ts';
 import { createPasser, type OutputStreams } from './pass-output.ts';
 import { printableJson, printableLines } from './printable.ts';
@@ -47,8 +48,6 @@ export interface CopyOptions {
 
 export type { OutputStreams };
 
-const ERASE_LINE = '\r\u001b[2K';
-
 /** Makes an output for the streams. Colour only for a terminal, and not with NO_COLOR, CI or TERM=dumb. */
 export function createOutput(
   format: OutputFormat,
@@ -57,26 +56,20 @@ export function createOutput(
 ): Output {
   const closed = new AbortController();
   const { stdout, stderr } = streams;
-  let hasStatus = false;
   const passer = createPasser(streams, (name, error) => streams[name].emit('error', error));
   const put = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     if (stream !== stdout || !closed.signal.aborted) stream.write(text);
   };
-  let prompted: Line | null = null;
-  const draw = (text: Line): void => put(stdout, render(text, usesColor(stdout, env)));
-  const status = (text: Line | null): void => {
-    if (prompted !== null) return;
-    if (hasStatus) put(stdout, ERASE_LINE);
-    hasStatus = text !== null && !passer.isInLine();
-    if (hasStatus) draw(text ?? '');
-  };
-  const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
-    status(null);
-    if (prompted !== null) put(stdout, ERASE_LINE);
-    if (passer.leaveLine()) put(stdout, '\n');
-    put(stream, text);
-    if (prompted !== null) draw(prompted);
-  };
+  const lastLine = createLastLine({
+    put: (text) => put(stdout, text),
+    render: (line) => render(line, usesColor(stdout, env)),
+    isTaken: () => passer.isInLine(),
+  });
+  const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void =>
+    lastLine.above(() => {
+      if (passer.leaveLine()) put(stdout, '\n');
+      put(stream, text);
+    });
   const print = (stream: NodeJS.WriteStream, text: Line | Lines): void =>
     write(stream, toText(text, usesColor(stream, env)));
   guardStreams(streams, closed, put);
@@ -94,18 +87,11 @@ export function createOutput(
     event: (value) => {
       if (format === 'ndjson') write(stdout, toJson(format, [value]));
     },
-    status,
-    prompt(text) {
-      status(null);
-      prompted = text;
-      draw(text);
-    },
-    endPrompt(how) {
-      if (prompted !== null && how === 'dropped') put(stdout, ERASE_LINE);
-      prompted = null;
-    },
+    status: lastLine.status,
+    prompt: lastLine.prompt,
+    endPrompt: lastLine.endPrompt,
     async pass(name, bytes) {
-      status(null);
+      lastLine.status(null);
       await passer.pass(name, bytes);
     },
     copy(bytes, { isRaw = false, format: show } = {}) {

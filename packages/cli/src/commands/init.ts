@@ -63,7 +63,14 @@ function describeFile(file: string, text: string | null, isWritten: boolean): Li
   return isWritten ? [`Wrote ${file}:`, ...indent(text)] : [`Would write ${file}:`, ...indent(text)];
 }
 
-const indent = (text: string): Lines => ['', ...text.trimEnd().split('\n').map((row) => `  ${row}`), ''];
+const indent = (text: string): Lines => [
+  '',
+  ...text
+    .trimEnd()
+    .split('\n')
+    .map((row) => `  ${row}`),
+  '',
+];
 
 function refuseExisting(file: string, { projectRoot }: ResolvedConfig): void {
   const misnamed = describeMisnamedConfig(projectRoot, getCurrentFolder());

@@ -13,4 +13,4 @@ export * from './rooms.ts';
 export { materialiseInputs } from './stored-inputs.ts';
 export { describeTaken, findEarlierBranch, findTakenBranch } from './taken-branch.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
-export { findUnenforcedLimit, listUnenforced, type EnforcedLimits } from './unenforced-limits.ts';
+export { findUnenforcedLimit } from './unenforced-limits.ts';

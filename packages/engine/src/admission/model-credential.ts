@@ -17,10 +17,7 @@ export function findNoCredential(given: Given, rooms: Checking): RequestRefusal 
 }
 
 /** What the run would identify itself with. */
-export function findCredential(
-  { runtime, request, envBundles }: Given,
-  { secrets }: Checking,
-): Credential {
+export function findCredential({ runtime, request, envBundles }: Given, { secrets }: Checking): Credential {
   const given = [
     ...Object.keys({ ...runtime.env, ...request.env, ...request.secrets }),
     ...envBundles.flatMap((bundle) => Object.keys({ ...bundle.values, ...bundle.secrets })),

@@ -13,7 +13,10 @@ export interface EnforcedLimits {
 }
 
 /** Limits of the grant that nothing enforces here. */
-export function listUnenforced(limits: Limits, { enforced }: EnforcedLimits): (typeof GROUP_LIMITS)[number][] {
+export function listUnenforced(
+  limits: Limits,
+  { enforced }: EnforcedLimits,
+): (typeof GROUP_LIMITS)[number][] {
   return GROUP_LIMITS.filter((key) => limits[key] !== undefined && !enforced[key]);
 }
 

@@ -16,7 +16,14 @@ export { ConfigError, ProjectRefusedError } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';
 export { createLiveConfig, type LiveConfig } from './live-config.ts';
 export { explainConfig, getCurrentFolder, loadConfig, locateProject } from './load-config.ts';
-export { CONFIG_FILE_NAME, describeMisnamedConfig, findProject, findProjectRoot, looksLikeState, toReal } from './project-root.ts';
+export {
+  CONFIG_FILE_NAME,
+  describeMisnamedConfig,
+  findProject,
+  findProjectRoot,
+  looksLikeState,
+  toReal,
+} from './project-root.ts';
 export {
   isPrivateFolder,
   markersFolder,

@@ -59,7 +59,11 @@ function chooseLogin({ descriptor, foundLogin: found }: CredentialFacts): Creden
   if (found?.problem === null)
     return { kind: 'login', uses: `your log-in (~/${found.file}), which the agent can read` };
   if (login === undefined)
-    return { kind: 'none', uses: 'nothing: it has no log-in', refusal: `a run of ${name} cannot use a log-in` };
+    return {
+      kind: 'none',
+      uses: 'nothing: it has no log-in',
+      refusal: `a run of ${name} cannot use a log-in`,
+    };
   const demand = `${name} is to use your log-in, but`;
   if (found === null)
     return {

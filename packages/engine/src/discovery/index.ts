@@ -1,4 +1,11 @@
-export type { Credential, DiscoveredRuntime, FoundLogin, ProbeContext, ProbeReport, RepositoryFacts } from './contract.ts';
+export type {
+  Credential,
+  DiscoveredRuntime,
+  FoundLogin,
+  ProbeContext,
+  ProbeReport,
+  RepositoryFacts,
+} from './contract.ts';
 export {
   discoverRuntimes,
   locateRuntimes,

@@ -55,7 +55,11 @@ export async function examineAgents(config: ResolvedConfig, cwd: string): Promis
 }
 
 /** Where `discovery` finds a program, or a person named the runtime. */
-function isShown({ runtime, runtimes }: ResolvedConfig, found: DiscoveredRuntime, usual: string | null): boolean {
+function isShown(
+  { runtime, runtimes }: ResolvedConfig,
+  found: DiscoveredRuntime,
+  usual: string | null,
+): boolean {
   if (found.name === 'command') return false;
   return found.path !== null || Object.hasOwn(runtimes, found.name) || [runtime, usual].includes(found.name);
 }
@@ -88,7 +92,9 @@ function reportUsual(usual: Preview, agents: readonly AgentReport[]): ProbeRepor
   const remedy =
     agents.length === 0
       ? 'Install one, for example npm install -g @openai/codex; caisson runtimes lists them all.'
-      : (refusal?.remedy ?? 'caisson runtimes lists them all.');
+      : 'runtime' in usual
+        ? `The line of runtime-${usual.runtime.name} says how to fix it.`
+        : (refusal?.remedy ?? 'caisson runtimes lists them all.');
   const detail = `caisson run "…" is refused: ${refusal?.detail ?? ''}${others}`;
   return { id: 'agents', verdict: 'warn', detail, remedy };
 }

@@ -44,7 +44,10 @@ function reportUsable(
   cwd: string,
 ): ProbeReport {
   const misnamed = describeMisnamedConfig(config.projectRoot, cwd);
-  const ignored = [...(misnamed === null ? [] : [misnamed]), ...findUnknownVariables(env).map(describeUnknownVariable)];
+  const ignored = [
+    ...(misnamed === null ? [] : [misnamed]),
+    ...findUnknownVariables(env).map(describeUnknownVariable),
+  ];
   const files = [config.file, config.userFile].filter((file) => file !== null);
   const usable = files.length === 0 ? 'no caisson.yaml; defaults apply' : `${files.join(' and ')} valid`;
   const isTrustMissing = config.trust.kind === 'required';

@@ -15,8 +15,7 @@ export function listRuns({ ledger, clock }: Engine, filter: RunFilter = {}): Lis
     return queue;
   };
   return ledger.runs(filter).map((row) => {
-    const position =
-      row.status !== 'queued' ? 0 : queueOf(row.pool ?? DEFAULT_POOL).indexOf(row.runId) + 1;
+    const position = row.status !== 'queued' ? 0 : queueOf(row.pool ?? DEFAULT_POOL).indexOf(row.runId) + 1;
     return position === 0 ? row : { ...row, position };
   });
 }
