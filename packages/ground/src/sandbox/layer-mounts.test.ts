@@ -70,16 +70,37 @@ describe('a folder with a private layer', () => {
     expect(hostFolder()).toEqual(before);
   });
 
-  it('shows nothing that a rule hides, and is read-only then', async () => {
-    const hidden = await run('cat dep/secret.pem; cat dep/index.js; echo x > dep/index.js', {
-      hiddenPaths: [join(target, 'dep/secret.pem')],
-    });
-    expect(hidden).toMatchObject({ stdout: 'as installed', readOnly: [target] });
-    const guarded = await run('echo x > dep/index.js || cat dep/index.js', {
+  it('shows nothing that a rule hides and changes nothing that it guards; the rest can be changed', async () => {
+    mkdirSync(join(folder, 'keys'));
+    writeFileSync(join(folder, 'keys/id'), 'key');
+    const rules = {
+      hiddenPaths: [join(target, 'dep/secret.pem'), join(target, 'keys')],
       readOnlyPaths: [join(target, 'dep/index.js')],
+    };
+    const attack = [
+      'cat dep/secret.pem keys/id; cat dep/index.js; echo x > dep/index.js; rm -f dep/index.js dep/secret.pem',
+      'mv dep away; cp -r dep copy; ln dep/secret.pem other; echo y > keys/id; cat */secret.pem other',
+      'cat dep/index.js; echo added > dep/added; cat dep/added',
+    ].join('; ');
+    expect(await run(attack, rules)).toEqual({
+      stdout: 'as installedas installedadded\n',
+      code: 0,
+      readOnly: [],
     });
-    expect(guarded).toMatchObject({ stdout: 'as installed', readOnly: [target] });
-    expect(hostFolder()['index.js']).toBe('as installed');
+    expect((await run('cat dep/secret.pem keys/id copy/secret.pem; cat dep/added', rules)).stdout).toBe(
+      'added\n',
+    );
+    expect(hostFolder()).toEqual({ 'index.js': 'as installed', 'secret.pem': 'key', id: 'key' });
+  });
+
+  it('covers what a rule hides although an earlier program removed or replaced something', async () => {
+    await run('rm dep/index.js; mkdir dep/index.js; mv dep/secret.pem dep/old; ln -s old dep/secret.pem');
+    const hiddenPaths = ['dep/index.js', 'dep/secret.pem'].map((path) => join(target, path));
+    expect(await run('ls dep; echo x > dep/x', { hiddenPaths })).toEqual({
+      stdout: 'index.js\nold\nsecret.pem\n',
+      code: 0,
+      readOnly: [],
+    });
   });
 
   it('is not mounted behind a link that an earlier program made', async () => {

@@ -5,13 +5,16 @@
 // mount namespace, as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
 // stage away. Where that fails the launch is repeated without a store: the folders are then read-only (S6).
 //
+// An overlay shows the folder without the mounts in it, so what the plan hides or guards there is mounted again on top. A
+// path that an earlier program removed or replaced in the layer is passed over: the folder's own file is not visible there.
+//
 // - `userxattr`: an overlay of a user namespace marks deleted files with these; with them the kernel follows no
 //   redirect that the content of a folder names.
 // - `volatile`: the layer is thrown away; without it the end of each sandbox would sync the whole disk.
 // - Options name no path of the user, because a comma or a colon in one would be read as another option.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import type { Mount } from './mount-plan.ts';
 import { CLONE_NEWUSER, startPerl, SYSCALLS } from './perl-helper.ts';
@@ -22,21 +25,36 @@ export const LAYER_STAGE = '/run/caisson-layers';
 const CLONE_NEWNS = 0x20000;
 const NS_GET_USERNS = 0xb701;
 const MS_NOSUID_NODEV = 6;
+const MS_BIND = 0x1000;
+const MS_READ_ONLY = 1;
+const MS_REMOUNT = 0x20;
 const MNT_DETACH = 2;
 
 const PROGRAM = `
 my ($setns, $mount, $umount, $stage) = @ARGV;
 $/ = undef;
-my ($pid, @layers) = split /\\0/, <STDIN> // '';
+my ($pid, @words) = split /\\0/, <STDIN> // '';
 open my $ns, '<', "/proc/$pid/ns/mnt" or exit 1;
 my $owner = ioctl($ns, ${NS_GET_USERNS}, 0) or exit 2;
 syscall($setns, $owner + 0, ${CLONE_NEWUSER}) == 0 or exit 3;
 syscall($setns, fileno($ns), ${CLONE_NEWNS}) == 0 or exit 4;
-my ($type, $here) = ('overlay', '.');
-while (my ($name, $work, $target) = splice @layers, 0, 3) {
+my ($type, $here, $memory, $small, $null) = ('overlay', '.', 'tmpfs', 'size=4k,mode=555', '/dev/null');
+while (my ($name, $work, $target, $count) = splice @words, 0, 4) {
   my $options = "lowerdir=.,upperdir=$stage/$name/upper,workdir=$stage/$name/$work,userxattr,volatile";
   chdir $target or exit 5;
   syscall($mount, $type, $here, $type, ${MS_NOSUID_NODEV}, $options) == 0 or exit 6;
+  while ($count-- > 0) {
+    my ($how, $path) = splice @words, 0, 2;
+    next if !lstat $path or -l _ or $how eq 'file' && -d _ or $how eq 'folder' && !-d _;
+    if ($how eq 'folder') {
+      syscall($mount, $memory, $path, $memory, ${MS_NOSUID_NODEV | MS_READ_ONLY}, $small) == 0 or exit 9;
+      next;
+    }
+    my $source = $how eq 'file' ? $null : $path;
+    syscall($mount, $source, $path, $type, ${MS_BIND}, 0) == 0 or exit 10;
+    next if $how eq 'file';
+    syscall($mount, $source, $path, $type, ${MS_BIND | MS_REMOUNT | MS_READ_ONLY | MS_NOSUID_NODEV}, 0) == 0 or exit 11;
+  }
 }
 chdir '/' or exit 7;
 syscall($umount, $stage, ${MNT_DETACH}) == 0 or exit 8;`;
@@ -52,9 +70,10 @@ export interface LayerMounter {
 export function prepareLayers(spec: SandboxSpec, plan: readonly Mount[]): LayerMounter | null {
   const store = spec.layers?.store;
   if (store === undefined || !plan.some(({ target }) => target === LAYER_STAGE)) return null;
-  const words = plan.flatMap((mount) => {
-    if (mount.kind !== 'bind' || mount.layer === undefined || holdsMount(mount, plan)) return [];
-    return [mount.layer, makeLayer(join(store, mount.layer)), mount.target];
+  const words = plan.filter(isLayered).flatMap((mount) => {
+    const covers = findCovers(mount, plan);
+    if (covers === null) return [];
+    return [mount.layer, makeLayer(join(store, mount.layer)), mount.target, covers.length, ...covers.flat()];
   });
   const calls = SYSCALLS[process.arch];
   const helper =
@@ -65,18 +84,35 @@ export function prepareLayers(spec: SandboxSpec, plan: readonly Mount[]): LayerM
   };
 }
 
-/** Layers that are read-only: all without a stage, and those with a mount in them, which an overlay would hide. */
+/** Layers that are read-only: all without a stage, and those with a mount in them that cannot be repeated. */
 export function listReadOnlyLayers(plan: readonly Mount[]): string[] {
   const isStaged = plan.some(({ target }) => target === LAYER_STAGE);
-  return plan.flatMap((mount) =>
-    mount.kind === 'bind' && mount.layer !== undefined && (!isStaged || holdsMount(mount, plan))
-      ? [mount.target]
-      : [],
-  );
+  return plan
+    .filter(isLayered)
+    .filter((mount) => !isStaged || findCovers(mount, plan) === null)
+    .map(({ target }) => target);
 }
 
-function holdsMount({ target }: Mount, plan: readonly Mount[]): boolean {
-  return plan.some((other) => other.target.startsWith(`${target}/`));
+type LayeredMount = Mount & { readonly kind: 'bind'; readonly layer: string };
+
+const isLayered = (mount: Mount): mount is LayeredMount => mount.kind === 'bind' && mount.layer !== undefined;
+
+type Cover = readonly [how: 'file' | 'folder' | 'read-only', target: string];
+
+/** What is hidden or guarded in the folder; `null` if it has a mount of another kind. */
+function findCovers(layered: LayeredMount, plan: readonly Mount[]): Cover[] | null {
+  const covers = plan
+    .filter(({ target }) => target.startsWith(`${layered.target}/`))
+    .map((mount) => coverOf(layered, mount));
+  return covers.every((cover) => cover !== null) ? covers : null;
+}
+
+function coverOf(layered: LayeredMount, mount: Mount): Cover | null {
+  if (mount.kind === 'scratch') return ['folder', mount.target];
+  if (mount.kind !== 'bind' || mount.writable) return null;
+  if (mount.source === '/dev/null') return ['file', mount.target];
+  const own = join(layered.source, relative(layered.target, mount.target));
+  return mount.source === own ? ['read-only', mount.target] : null;
 }
 
 /** Each mount needs a working folder of its own: a volatile overlay refuses one that was used before. */
