@@ -71,7 +71,11 @@ export function listHidden(spec: SandboxSpec, vanished: ReadonlySet<string>): Hi
     (findStats(real)?.isDirectory() ? folders : files).push(real);
   }
   const proc = listProcSwitches();
-  files.push(...(isRoot ? proc.files : []), ...listReachableSockets().filter((path) => !vanished.has(path)));
+  files.push(
+    ...(isRoot ? proc.files : []),
+    ...listGroupTables(),
+    ...listReachableSockets().filter((path) => !vanished.has(path)),
+  );
   return { folders, files, readOnly: proc.folders };
 }
 
@@ -106,6 +110,14 @@ function listProcSwitches(): { folders: string[]; files: string[] } {
   }
   procSwitches = { folders, files };
   return procSwitches;
+}
+
+/**
+ * In its cgroup namespace a program is at the root, and mounts of v1 have a root above that. Java 17 fails at the
+ * difference; without this table it does not look for groups.
+ */
+function listGroupTables(): string[] {
+  return /^\d+:(?!name=)[^:]/m.test(readFileSync('/proc/self/cgroup', 'utf8')) ? ['/proc/cgroups'] : [];
 }
 
 function hasWritableFile(folder: string): boolean {
