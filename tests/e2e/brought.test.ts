@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from './project.ts';
 
-const IGNORED = 'node_modules/\n.env\n.venv/\ntarget/\n.pnp.*\n.yarn/*\n!.yarn/releases\nsecrets/\n';
+const IGNORED = 'node_modules/\n.env\n.venv/\nvenv/\ntarget/\n.pnp.*\n.yarn/*\n!.yarn/releases\nsecrets/\n';
 
 function createIgnoring(
   files: Readonly<Record<string, string>>,
@@ -140,18 +140,40 @@ describe('ignored folders', { timeout: 120_000 }, () => {
       '--without-pip',
       join(project.root, 'services/api/.venv'),
     ]);
-    for (const folder of ['.m2/repository/org', '.cargo/registry/cache', '.ssh'])
+    const python = join(home, '.local/share/uv/python/cpython-3.12/bin');
+    for (const folder of ['.m2/repository/org', '.cargo/registry/cache', '.ssh', '.cache/node/corepack/v1'])
       mkdirSync(join(home, folder), { recursive: true });
+    project.write('../home/.yarn/berry/cache/dep.zip', 'zip of HOME');
+    project.write('../home/.yarn/berry/index/private', 'no tool needs it');
+    project.write('../home/.cargo/git/db/dep-1/FETCH_HEAD', "'HEAD' of https://example.invalid/dep\n");
+    // A virtual environment of uv: its Python is linked, and PATH does not lead there.
+    mkdirSync(python, { recursive: true });
+    symlinkSync('/usr/bin/python3', join(python, 'python3.12'));
+    mkdirSync(join(project.root, 'services/api/venv/bin'), { recursive: true });
+    project.write('services/api/venv/pyvenv.cfg', `home = ${python}\nuv = 0.8.0\n`);
+    symlinkSync(join(python, 'python3.12'), join(project.root, 'services/api/venv/bin/python'));
     chmodSync(join(home, '.m2/repository'), 0o755);
     const script = [
       'set -e; services/api/.venv/bin/python -c "import sys; print(sys.prefix)"; node -p "require(\'./.pnp.cjs\')"',
       'cat .yarn/cache/dep.zip engine/target/debug/app; echo; ls services; ls -A ~; touch ~/.m2/repository/org/new',
+      'services/api/venv/bin/python -c "print(6 * 7)"; cat ~/.yarn/berry/cache/*; ls ~/.yarn/berry ~/.cargo/git/db ~/.cache/node',
     ].join('; ');
     const { code, stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
     expect(code, stdout + stderr).toBe(0);
-    expect(stdout).toContain(`${project.root}/services/api/.venv\npnp\nzipbuilt\napi\n.cargo\n.m2\n`);
-    expect(stderr).toContain('~/.cargo/registry, ~/.m2/repository');
+    expect(stdout).toContain(
+      `${project.root}/services/api/.venv\npnp\nzipbuilt\napi\n.cache\n.cargo\n.local\n.m2\n.yarn\n42\n`,
+    );
+    expect(stdout).toMatch(/zip of HOME.*:\ncorepack\n\n.*:\ndep-1\n\n.*:\ncache\n/s);
+    expect(stderr).toContain(
+      '~/.cargo/git/db, ~/.m2/repository, ~/.yarn/berry/cache, ~/.cache/node/corepack, ~/.local/share/uv/python\n',
+    );
     expect(readdirSync(join(home, '.m2/repository/org'))).toEqual([]);
+    project.write('../home/.cargo/git/db/dep-2/FETCH_HEAD', "'HEAD' of https://me:key@example.invalid/dep\n");
+    const without = await project.caisson('run', '--', 'sh', '-c', '! ls ~/.cargo/git/db');
+    expect([without.code, without.stderr]).toEqual([
+      0,
+      expect.stringContaining('~/.cargo/git/db has addresses with passwords, and was not brought'),
+    ]);
   });
 
   it('of a large monorepo come with the caches of a HOME behind a link, and what is left out is named', async () => {
@@ -180,7 +202,7 @@ describe('ignored folders', { timeout: 120_000 }, () => {
     project.write('pom.xml', '');
     project.write('node_modules/.npmrc', 'key of npm');
     project.write('../home/.m2/repository/org/private', 'key of maven');
-    project.write('../home/.m2/wrapper/tool', 'wrapped');
+    project.write('../home/.m2/wrapper/tool', 'wrapped\n');
     const home = project.env['HOME'] ?? '';
     renameSync(home, `${home}-real`);
     symlinkSync(`${home}-real`, home);
@@ -194,10 +216,11 @@ describe('ignored folders', { timeout: 120_000 }, () => {
 `,
     );
     const script =
-      'npm test; cat node_modules/.store/dep@1/*.pem node_modules/.npmrc; cat ~/.m2/*/org/* ~/.m2/*/tool';
+      'npm test; cat node_modules/.store/dep@1/*.pem node_modules/.npmrc; cat ~/.m2/*/org/* ~/.m2/*/tool; touch node_modules/new && echo written';
     const { stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
     expect(stdout).toContain('42\n');
-    expect(stdout).toContain('wrapped');
+    expect(stdout).toContain('wrapped\nwritten\n');
+    expect(stderr).not.toContain('read-only');
     expect(stderr).toMatch(/not brought, because a no-access rule is about it: \S+\/\.m2\/repository/);
     expect(stdout).not.toContain('key');
   });

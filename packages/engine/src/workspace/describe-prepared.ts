@@ -4,7 +4,7 @@ import { definedOnly } from '@caisson/protocol';
 
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
-import type { Brought } from './find-brought.ts';
+import type { Brought } from './brought-caches.ts';
 import type { Repository } from './locate-repository.ts';
 import { findFilesOfGit, placeControls } from './own-places.ts';
 

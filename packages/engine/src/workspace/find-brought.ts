@@ -8,66 +8,25 @@
  * F3  Nothing that Caisson keeps out is brought.
  * F4  No folder is searched: git lists the files of the known tools, and only the places beside them are looked at.
  */
-import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { createGit } from '@caisson/ground';
 import { MAX_BROUGHT } from '@caisson/protocol';
-import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
+import { findCachesOf, type Brought, type FoundCaches } from './brought-caches.ts';
+import { IS_LINK, kindOf, type Kind } from './brought-places.ts';
+import { MANIFESTS, NEEDED_AT_TOP, toolsOf } from './brought-tools.ts';
+import type { PrepareOptions } from './contract.ts';
 import { splitNames } from './hidden-work.ts';
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_MANIFESTS = 2000;
 const MAX_NAMED = 5;
-const IS_LINK = 'is a link, or is behind one';
 
-interface Tool {
-  readonly manifests: readonly string[];
-  /** Beside the manifest. */
-  readonly needs: readonly string[];
-  /** Caches in HOME that it needs without network. */
-  readonly caches?: readonly string[];
-}
-
-const TOOLS: readonly Tool[] = [
-  {
-    manifests: ['package.json'],
-    needs: [
-      ...['node_modules', '.yarn/cache', '.yarn/unplugged', '.yarn/install-state.gz'],
-      ...['.pnp.cjs', '.pnp.loader.mjs', '.pnp.data.json'],
-    ],
-  },
-  {
-    manifests: ['pyproject.toml', 'setup.py', 'setup.cfg', 'requirements.txt', 'Pipfile', 'tox.ini'],
-    needs: ['.venv', 'venv', '__pypackages__', '.tox', '.nox', '.eggs'],
-  },
-  {
-    manifests: ['Cargo.toml'],
-    needs: ['target', 'vendor'],
-    caches: ['.cargo/registry', '.cargo/git/checkouts'],
-  },
-  { manifests: ['go.mod'], needs: ['vendor'], caches: ['go/pkg/mod', '.cache/go-build'] },
-  { manifests: ['pom.xml'], needs: ['target'], caches: ['.m2/repository', '.m2/wrapper'] },
-  {
-    manifests: ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'],
-    needs: ['.gradle', 'build'],
-    caches: ['.gradle/caches', '.gradle/wrapper'],
-  },
-  { manifests: ['composer.json', 'Gemfile'], needs: ['vendor'] },
-  { manifests: ['mix.exs'], needs: ['deps', '_build'] },
-];
-/** At the top people also use them without a manifest. */
-const AT_TOP = ['node_modules', '.venv', 'venv'];
-
-export type Brought = NonNullable<PreparedWorkspace['brought']>;
-
-export interface FoundFolders {
+export interface FoundFolders extends FoundCaches {
   /** Relative to the repository's top. */
   readonly folders: readonly string[];
   /** Files to copy, relative to the project. */
   readonly files: readonly string[];
-  /** Caches, relative to HOME. */
-  readonly caches: readonly string[];
-  readonly warnings: readonly string[];
 }
 
 interface Places {
@@ -91,15 +50,19 @@ export async function findBrought(
     .map((path) => placeOf(options, top, path));
   const manifests = detect ? await listManifests(top, gitDir) : [];
   const beside = manifests.flatMap((path) =>
-    toolsOf(path).flatMap(({ needs }) => needs.map((name) => join(dirname(path), name))),
+    toolsOf(path).flatMap(({ needs = [] }) => needs.map((name) => join(dirname(path), name))),
   );
-  const places = [...new Set([...named, ...(detect ? AT_TOP : []), ...beside])].filter(
+  const places = [...new Set([...named, ...(detect ? NEEDED_AT_TOP : []), ...beside])].filter(
     (path) => kindOf(top, path) !== null && !isKeptOut(options, join(top, path)),
   );
   const ignored = await listIgnored(top, gitDir, places);
   const ofKind = (kind: Kind): string[] => places.filter((path) => kindOf(top, path) === kind);
   const folders = ofKind('folder').filter((path) => ignored.has(path));
-  const { caches, warnings } = cachesOf(manifests, home);
+  const { caches, warnings } = findCachesOf(
+    manifests,
+    folders.map((path) => join(top, path)),
+    home,
+  );
   const fitting = folders.slice(0, MAX_BROUGHT - caches.length);
   return {
     folders: fitting,
@@ -154,23 +117,11 @@ function describeLeftOut(paths: readonly string[]): string[] {
 export async function findCaches(
   options: PrepareOptions,
   { top, gitDir, home }: Places,
-): Promise<Pick<FoundFolders, 'caches' | 'warnings'>> {
+): Promise<FoundCaches> {
   const manifests = options.bring?.detect === true ? await listManifests(top, gitDir) : [];
-  return cachesOf(manifests, home);
+  const environments = NEEDED_AT_TOP.map((path) => join(top, path));
+  return findCachesOf(manifests, manifests.length === 0 ? [] : environments, home);
 }
-
-function cachesOf(manifests: readonly string[], home: string): Pick<FoundFolders, 'caches' | 'warnings'> {
-  const wanted = new Set(manifests.flatMap((path) => toolsOf(path).flatMap(({ caches = [] }) => caches)));
-  const ofKind = (kind: Kind): string[] =>
-    [...wanted].filter((path) => kindOf(realHome(home), path) === kind);
-  return {
-    caches: ofKind('folder'),
-    warnings: ofKind('link').map((path) => `~/${path} ${IS_LINK}, and was not brought`),
-  };
-}
-
-/** HOME itself may be a link. */
-const realHome = (home: string): string => (existsSync(home) ? realpathSync.native(home) : home);
 
 /** Makes the mount points in a worktree; a folder that it has already, copied or committed, is not brought. */
 export function placeFolders(folders: readonly string[], top: string, worktree: string): Brought {
@@ -181,14 +132,6 @@ export function placeFolders(folders: readonly string[], top: string, worktree: 
   });
 }
 
-export function placeCaches(caches: readonly string[], home: string): Brought {
-  return caches.map((path) => ({
-    path: `~/${path}`,
-    source: join(realHome(home), path),
-    target: join(home, path),
-  }));
-}
-
 /** Only real folders are on the way there. */
 function isFree(root: string, path: string): boolean {
   for (let parent = dirname(path); parent !== '.'; parent = dirname(parent))
@@ -196,14 +139,9 @@ function isFree(root: string, path: string): boolean {
   return lstatSync(join(root, path), { throwIfNoEntry: false }) === undefined;
 }
 
-const toolsOf = (manifest: string): readonly Tool[] =>
-  TOOLS.filter(({ manifests }) =>
-    manifests.some((name) => manifest === name || manifest.endsWith(`/${name}`)),
-  );
-
 /** F4 */
 async function listManifests(top: string, gitDir: string): Promise<string[]> {
-  const pathspec = TOOLS.flatMap(({ manifests }) => manifests.map((name) => `:(glob)**/${name}`));
+  const pathspec = MANIFESTS.map((name) => `:(glob)**/${name}`);
   const git = createGit({ cwd: top, gitDir, workTree: top });
   const listed = await git.run(['ls-files', '-z', '--cached', '--', ...pathspec], {
     maxOutputBytes: MAX_OUTPUT_BYTES,
@@ -225,20 +163,6 @@ async function listIgnored(
     maxOutputBytes: MAX_OUTPUT_BYTES,
   });
   return new Set(splitNames(answered.stdout));
-}
-
-type Kind = 'folder' | 'file' | 'link';
-
-/** F2. `null` if nothing usable is there. */
-function kindOf(root: string, path: string): Kind | null {
-  const place = join(root, path);
-  try {
-    const stats = lstatSync(place);
-    if (stats.isSymbolicLink() || realpathSync.native(place) !== place) return 'link';
-    return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : null;
-  } catch {
-    return null;
-  }
 }
 
 /** F3 */

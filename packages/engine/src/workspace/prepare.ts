@@ -21,7 +21,8 @@ import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
-import { findCaches, placeCaches } from './find-brought.ts';
+import { placeCaches } from './brought-caches.ts';
+import { findCaches } from './find-brought.ts';
 import {
   demandWritable,
   findRepository,
