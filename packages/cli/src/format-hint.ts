@@ -9,17 +9,28 @@ const HOST = String.raw`['"]?([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,24})\
 const WORD = String.raw`([A-Za-z0-9][\w.+-]{0,63})`;
 const FILE = String.raw`((?:\.?[\w@+-][\w.@+-]*\/)*\.?[\w@+-][\w.@+-]*)`;
 
+const PROGRAM_PATH = String.raw`((?:[\w.@+-]*\/)+[\w.@+-]+)`;
+
 const NAME_UNKNOWN = [
-  String.raw`(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve host name|lookup|UnknownHostException:?|to resolve) ${HOST}`,
+  String.raw`(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve host name|lookup|UnknownHostException:?|Unknown host|to resolve) ${HOST}`,
   String.raw`host='([a-z0-9.-]+)'.*(?:name resolution|Name or service not known)`,
+  String.raw`(?:^|[\s(])${HOST}: (?:Name or service not known|(?:Temporary failure in )?name resolution)`,
 ];
 const NO_NETWORK =
-  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException/i;
+  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException|\bUnknown host /i;
 const NO_PROGRAM = [
   String.raw`(?:^|[:\s])${WORD}: (?:command )?not found`,
   String.raw`spawn ${WORD} ENOENT`,
   String.raw`program ${WORD} does not exist inside the sandbox`,
   String.raw`env: [‘']${WORD}[’']: No such file`,
+  String.raw`^make(?:\[\d+\])?: ${WORD}: No such file or directory`,
+];
+/** A shell says so of a file that exists, too, if what it links to or its interpreter does not. */
+const NO_PROGRAM_AT = [
+  String.raw`(?:^|[:\s])${PROGRAM_PATH}: (?:not found|bad interpreter)`,
+  String.raw`(?:^|[:\s])${PROGRAM_PATH}: cannot execute: required file not found`,
+  String.raw`line \d+: ${PROGRAM_PATH}: No such file or directory`,
+  String.raw`spawn ${PROGRAM_PATH} ENOENT`,
 ];
 const NO_MODULE = [
   String.raw`Cannot find (?:module|package) '(@?[A-Za-z0-9][\w./-]{0,120})'`,
@@ -40,6 +51,9 @@ export function findHint(result: DispatchResult, isOfCommand: boolean): string |
   const program = find(said, NO_PROGRAM);
   if (program !== null)
     return `${program} is not visible in the sandbox. Installed by the project: install it in your folder, node_modules and .venv come along. A tool under HOME: sandbox.toolchains: [~/ITS_FOLDER] in ~/.config/caisson/config.yaml`;
+  const path = find(said, NO_PROGRAM_AT);
+  if (path !== null)
+    return `${path}, or the program behind it, is not visible in the sandbox. Show the folder it is in: sandbox.toolchains: [${toolFolder(path)}] in ~/.config/caisson/config.yaml`;
   const module = find(said, NO_MODULE);
   if (module !== null)
     return `${module} is not installed where the run looks. Install it in your folder, node_modules and .venv come along; or name its folder: --bring FOLDER`;
@@ -47,6 +61,11 @@ export function findHint(result: DispatchResult, isOfCommand: boolean): string |
   return file === null
     ? null
     : `${file} is not in the workspace. If git ignores it, name it: --bring ${file}`;
+}
+
+/** A relative path leads into the project; only its links or its interpreter can be outside. */
+function toolFolder(path: string): string {
+  return path.startsWith('/') ? path.replace(/(?:\/bin)?\/[^/]+$/, '') : 'FOLDER';
 }
 
 function findSaid({ failure, stdout, stderr, result }: DispatchResult, isOfCommand: boolean): string | null {
