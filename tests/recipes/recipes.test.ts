@@ -19,7 +19,7 @@ const AGENT = `#!/bin/sh
 task=$(cat)
 echo '{"type":"session","id":"s1"}'
 echo '{"type":"turn"}'
-printf '{"tool_name":"Bash","tool_input":{"command":"git push --force origin main"}}' | sh -c "$TOY_GATE" 2>/dev/null && touch pushed
+printf '{"tool_name":"toy_do","tool_input":{"command":"git push --force origin main"}}' | sh -c "$TOY_GATE" 2>/dev/null && touch pushed
 [ -e .toy/settings.json ] && touch obeyed
 echo made > made.txt
 echo '{"type":"usage","input":40,"output":2}'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classifyTool } from './classify-tool.ts';
+import { classifyTool, joinToolNames } from './classify-tool.ts';
 
 describe('classifyTool', () => {
   it.each([
@@ -59,6 +59,12 @@ describe('classifyTool', () => {
     for (const name of ['frobnicate', 'mcp__other__read', 'mcp__other__board_read', '']) {
       expect(classifyTool(name, {}).actionClass).toBe('unknown');
     }
+  });
+
+  it('refuses two runtimes in which a tool of the same name does different things', () => {
+    expect(() => joinToolNames([{ read: 'Peek Look' }, { shell: 'look' }])).toThrow(
+      'the tool look is read in one table and shell in another',
+    );
   });
 
   it('reads the files of a patch, and sees that one is deleted', () => {

@@ -1,4 +1,5 @@
 /** What a tool call of any runtime does, by the tool's name and its input. */
+import { RUNTIME_DESCRIPTORS, type ToolKind, type ToolNames } from '@caisson/protocol';
 import type { Access, ActionClass } from './action-class.ts';
 import { readPatchPaths } from './patch-paths.ts';
 
@@ -10,30 +11,33 @@ export interface ToolClass {
   readonly paths: readonly { readonly path: string; readonly access: Access }[];
 }
 
-type ToolKind = 'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
-
-/**
- * Names of all runtimes, in lower case. `quiet` changes only the agent's own notes; opencode runs `invalid` in place of
- * a call that it could not read, to report that to the model.
- */
-const TOOLS: Record<ToolKind, string> = {
-  read: 'read read_file read_many_files readfile notebookread view view_image cat ls list list_directory list_dir listdir glob grep search search_file_content grep_search find find_files lsp codesearch readmcpresource listmcpresources readmcpresourcetool listmcpresourcestool bashoutput taskoutput read_mcp_resource list_mcp_resources diagnostics',
+/** Our own tools, and names that many agent programs use. Those of a runtime stand in its descriptor. */
+const SHARED: ToolNames = {
+  read: 'readfile view cat listdir search find_files readmcpresource listmcpresources diagnostics',
   write:
-    'write write_file writefile create create_file edit edit_file multiedit multi_edit notebookedit replace str_replace str_replace_editor str_replace_based_edit_tool insert save_memory memory',
+    'writefile create create_file edit_file multi_edit str_replace str_replace_editor str_replace_based_edit_tool insert memory',
   delete: 'delete delete_file remove_file',
-  shell:
-    'bash shell local_shell exec exec_command run_shell_command run_command execute_command container.exec unified_exec write_stdin terminal run_terminal_cmd powershell',
-  patch: 'apply_patch patch applypatch',
-  network: 'webfetch web_fetch websearch web_search google_web_search fetch websearchtool',
-  dispatch: 'task agent dispatch delegate_to_agent spawn_agent subagent send_message_to_agent',
-  quiet:
-    'todowrite todoread todo_write write_todos update_plan exitplanmode enterplanmode askuserquestion ask_user question ask report_context read_context skill activate_skill toolsearch think invalid needs_input request_user_input',
-  stop: 'killshell killbash kill_shell taskstop',
+  shell: 'run_command execute_command terminal run_terminal_cmd',
+  patch: 'applypatch',
+  network: 'fetch websearchtool',
+  dispatch: 'dispatch subagent send_message_to_agent',
+  quiet: 'ask report_context read_context needs_input todo_write think',
+  stop: 'kill_shell',
 };
 
-const KINDS = new Map<string, ToolKind>();
-for (const [kind, names] of Object.entries(TOOLS) as [ToolKind, string][]) {
-  for (const name of names.split(' ')) KINDS.set(name, kind);
+const KINDS = joinToolNames([SHARED, ...Object.values(RUNTIME_DESCRIPTORS).map(({ tools }) => tools)]);
+
+/** Which kind each name is. A name has the same kind in every table: a call does not say of which runtime it is. */
+export function joinToolNames(tables: readonly ToolNames[]): ReadonlyMap<string, ToolKind> {
+  const kinds = new Map<string, ToolKind>();
+  for (const [kind, names] of tables.flatMap((table) => Object.entries(table) as [ToolKind, string][])) {
+    for (const name of names.toLowerCase().split(' ')) {
+      const other = kinds.get(name) ?? kind;
+      if (other !== kind) throw new Error(`the tool ${name} is ${other} in one table and ${kind} in another`);
+      kinds.set(name, kind);
+    }
+  }
+  return kinds;
 }
 
 const CLASS_OF_KIND: Record<ToolKind, ActionClass> = {

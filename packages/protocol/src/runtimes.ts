@@ -34,6 +34,12 @@ export type Sampling = 'maxTokens' | 'temperature';
 /** Which model wire format a runtime speaks. */
 export type ModelApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini' | 'none';
 
+/** What a tool does; `quiet` changes only the agent's own notes. */
+export type ToolKind =
+  'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
+/** Names of tools by what they do, with a space between them; the case of letters does not count. */
+export type ToolNames = Readonly<Partial<Record<ToolKind, string>>>;
+
 /** How a runtime expresses one of our modes; `null` if it cannot, and the mode is refused. */
 export interface ModeMapping {
   /** The program's own settings, for the docs table. */
@@ -74,6 +80,8 @@ export interface RuntimeDescriptor<N extends string = string> {
   readonly reportsUsageOnce?: boolean;
   /** The sampling options of an agent's definition that the program supports. */
   readonly sampling: readonly Sampling[];
+  /** The program's own tools. One that is not named is unknown: each call is asked about. */
+  readonly tools: ToolNames;
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
   /** How a run uses that log-in; absent if it cannot. */

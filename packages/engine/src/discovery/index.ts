@@ -17,5 +17,5 @@ export { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
 export { findProgram } from './find-program.ts';
 export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';
-export { compareVersions } from './program-version.ts';
+export { askVersion, compareVersions } from './program-version.ts';
 export { nearestExisting } from './storage-probes.ts';

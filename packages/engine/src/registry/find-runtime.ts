@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readFileSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import {
   BUILT_IN_RUNTIMES,
   describeConfiguredRuntime,
@@ -8,7 +8,13 @@ import {
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
-import { findInstalledVersion, findKeyRef, findLogin, type LocatedRuntime } from '../discovery/index.ts';
+import {
+  askVersion,
+  findInstalledVersion,
+  findKeyRef,
+  findLogin,
+  type LocatedRuntime,
+} from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
 import type { Registry } from './contract.ts';
 import { modelApiOf } from './model-api.ts';
@@ -28,11 +34,11 @@ export interface NamesOptions extends RuntimeNamesOptions {
 }
 
 /** A runtime by its name, with where its program is and how it is reached. */
-export function findRuntime(
+export async function findRuntime(
   options: RuntimeNamesOptions,
   located: readonly LocatedRuntime[],
   name: string,
-): FoundRuntime {
+): Promise<FoundRuntime> {
   const { config, env } = options;
   const found = located.find((candidate) => candidate.name === name);
   if (found === undefined)
@@ -51,7 +57,7 @@ export function findRuntime(
           : `npm install -g ${descriptor.npmPackage}, or set runtimes.${name}.bin.`,
     });
   }
-  const version = found.path === null ? null : findInstalledVersion(found.path, descriptor.bins);
+  const version = found.path === null ? null : await findVersion(options, found.path, descriptor);
   refuseOldVersion(descriptor, version);
   const apiKeyRef = findKeyRef(descriptor, found.config, env);
   return {
@@ -73,6 +79,20 @@ export function findRuntime(
     foundLogin: findLogin(config.folders.home, descriptor),
     projectServers: found.config.projectServers === true,
   };
+}
+
+/** The program is asked where no npm package names it; never a file of the project: only the sandbox starts those. */
+async function findVersion(
+  { config, env }: RuntimeNamesOptions,
+  path: string,
+  { bins, versionArgs, testedRange }: RuntimeDescriptor,
+): Promise<string | null> {
+  const installed = findInstalledVersion(path, bins);
+  if (installed !== null || testedRange === undefined) return installed;
+  const root = realpathSync(config.projectRoot);
+  const isOfProject = (file: string): boolean => !relative(root, file).startsWith('../');
+  if (isOfProject(path) || isOfProject(realpathSync(path))) return null;
+  return (await askVersion(path, versionArgs, { searchPath: env['PATH'] })).version;
 }
 
 function hashAdapter(name: string, path: string): { path: string; sha256: string } {

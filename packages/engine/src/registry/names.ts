@@ -73,7 +73,7 @@ export function createNames(options: NamesOptions): Names {
 /** The names that need no registry, and so no state folder. */
 export function createRuntimeNames(options: RuntimeNamesOptions): RuntimeNames {
   return {
-    runtime: (name) => Promise.resolve(findRuntime(options, locate(options), name)),
+    runtime: async (name) => findRuntime(options, locate(options), name),
     usableRuntimes: () =>
       Promise.resolve(
         locate(options)

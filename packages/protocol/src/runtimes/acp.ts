@@ -17,5 +17,6 @@ export const ACP: RuntimeDescriptor<'acp'> = {
   reportsCost: false,
   reportsUsage: true,
   sampling: [],
+  tools: {},
   loginFiles: [],
 };

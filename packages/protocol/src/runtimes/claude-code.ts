@@ -25,6 +25,15 @@ export const CLAUDE_CODE: RuntimeDescriptor<'claude-code'> = {
   reportsCost: true,
   reportsUsage: true,
   sampling: ['maxTokens'],
+  tools: {
+    read: 'Read NotebookRead Glob Grep LS LSP BashOutput TaskOutput ReadMcpResourceTool ListMcpResourcesTool',
+    write: 'Write Edit MultiEdit NotebookEdit',
+    shell: 'Bash PowerShell',
+    network: 'WebFetch WebSearch',
+    dispatch: 'Task Agent',
+    quiet: 'TodoWrite EnterPlanMode ExitPlanMode AskUserQuestion Skill ToolSearch',
+    stop: 'KillShell KillBash TaskStop',
+  },
   loginFiles: ['.claude/.credentials.json'],
   login: {
     member: 'claudeAiOauth',

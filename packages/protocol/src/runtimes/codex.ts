@@ -23,6 +23,14 @@ export const CODEX: RuntimeDescriptor<'codex'> = {
   reportsUsage: true,
   reportsUsageOnce: true,
   sampling: [],
+  tools: {
+    read: 'view_image list_dir read_mcp_resource list_mcp_resources',
+    shell: 'shell local_shell exec exec_command container.exec unified_exec write_stdin',
+    patch: 'apply_patch',
+    network: 'web_search',
+    dispatch: 'spawn_agent',
+    quiet: 'update_plan request_user_input',
+  },
   loginFiles: ['.codex/auth.json'],
   login: {
     member: 'tokens',

@@ -17,5 +17,6 @@ export const COMMAND: RuntimeDescriptor<'command'> = {
   reportsCost: false,
   reportsUsage: false,
   sampling: [],
+  tools: {},
   loginFiles: [],
 };

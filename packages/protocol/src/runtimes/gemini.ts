@@ -24,6 +24,14 @@ export const GEMINI: RuntimeDescriptor<'gemini'> = {
   reportsCost: false,
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
+  tools: {
+    read: 'read_file read_many_files list_directory glob search_file_content grep_search',
+    write: 'write_file replace save_memory',
+    shell: 'run_shell_command',
+    network: 'web_fetch google_web_search',
+    dispatch: 'delegate_to_agent',
+    quiet: 'write_todos ask_user activate_skill',
+  },
   loginFiles: ['.gemini/oauth_creds.json'],
   login: {
     member: 'refresh_token',

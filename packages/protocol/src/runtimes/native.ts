@@ -20,6 +20,11 @@ export const NATIVE: RuntimeDescriptor<'native'> = {
   reportsCost: false,
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
+  tools: {
+    read: 'read grep find ls',
+    write: 'write edit',
+    shell: 'bash',
+  },
   loginFiles: [],
   modelLevels: { fast: 'claude-haiku-4-5', standard: 'claude-sonnet-4-5', max: 'claude-opus-4-5' },
 };

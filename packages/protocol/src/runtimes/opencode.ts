@@ -21,6 +21,16 @@ export const OPENCODE: RuntimeDescriptor<'opencode'> = {
   reportsCost: true,
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
+  tools: {
+    read: 'read list glob grep lsp codesearch',
+    write: 'write edit multiedit',
+    shell: 'bash',
+    patch: 'patch apply_patch',
+    network: 'webfetch websearch',
+    dispatch: 'task',
+    // It runs `invalid` in place of a call that it could not read, to report that to the model.
+    quiet: 'todowrite todoread question skill invalid',
+  },
   loginFiles: [], // its data folder is ours, so it would not find a mounted log-in
   modelLevels: {
     fast: 'anthropic/claude-haiku-4-5',

@@ -21,6 +21,11 @@ export const PI: RuntimeDescriptor<'pi'> = {
   reportsCost: false,
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
+  tools: {
+    read: 'read grep find ls',
+    write: 'write edit',
+    shell: 'bash',
+  },
   loginFiles: ['.pi/agent/auth.json'],
   login: {
     member: 'anthropic',
