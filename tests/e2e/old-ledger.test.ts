@@ -73,10 +73,10 @@ it('is continued', async () => {
   const next = 'run_00000000000000000001';
   await recorder
     .of(next)
-    .append('dispatch.accepted', { ...SAMPLE_DATA['dispatch.accepted'], continues: asked });
+    .append('dispatch.accepted', { ...SAMPLE_DATA['dispatch.accepted'], continues: asked }, { attempt: 0 });
   const answer = { questionId: question?.questionId ?? '', answer: 'blue', continuedBy: next };
-  await recorder.of(asked).append('question.answered', answer);
-  await recorder.of(next).append('dispatch.finished', SAMPLE_DATA['dispatch.finished']);
+  await recorder.of(asked).append('question.answered', answer, { attempt: 0 });
+  await recorder.of(next).append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 0 });
   expect(ledger.run(asked)).toMatchObject({ status: 'answered', continuedBy: next });
   expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [], runs: 4 });
   ledger.rebuildProjections();

@@ -33,7 +33,11 @@ function prepareAttempt({ workspaces, config }: Engine, attempt: number): Promis
 const accept = ({ recorder }: Engine, runId = RUN) =>
   recorder
     .of(runId, 'trace')
-    .append('dispatch.accepted', { ...SAMPLE_DATA['dispatch.accepted'], runtime: 'command', host: HOST });
+    .append(
+      'dispatch.accepted',
+      { ...SAMPLE_DATA['dispatch.accepted'], runtime: 'command', host: HOST },
+      { attempt: 0 },
+    );
 
 /** The first attempt is over, and its folder was left in place because it holds work; the second is being prepared. */
 async function leaveBetweenAttempts(engine: Engine): Promise<PreparedWorkspace[]> {

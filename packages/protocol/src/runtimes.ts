@@ -36,7 +36,15 @@ export type ModelApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat'
 
 /** What a tool does; `quiet` changes only the agent's own notes. */
 export type ToolKind =
-  'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
+  | 'read'
+  | 'write'
+  | 'delete'
+  | 'shell'
+  | 'patch'
+  | 'network'
+  | 'dispatch'
+  | 'quiet'
+  | 'stop';
 /** Names of tools by what they do, with a space between them; the case of letters does not count. */
 export type ToolNames = Readonly<Partial<Record<ToolKind, string>>>;
 

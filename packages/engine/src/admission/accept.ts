@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { explainError } from '@caisson/ground';
 import { definedOnly, type DataOf } from '@caisson/protocol';
-import type { RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolLimit } from './pool-limit.ts';
@@ -38,7 +38,8 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   });
   const record = rooms.recorder.of(run.runId, run.trace);
-  await record.append('dispatch.accepted', data, { poolLimit: poolLimit(run, rooms.settings) });
+  const place = { ...NO_ATTEMPT, poolLimit: poolLimit(run, rooms.settings) };
+  await record.append('dispatch.accepted', data, place);
   if (request.login === true && run.runtime.login) await rememberLogin(rooms, record, run.runtime.name);
 }
 
@@ -46,7 +47,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
 async function rememberLogin(rooms: DispatchRooms, record: RunRecord, runtime: string): Promise<void> {
   await rooms.rememberLogin(runtime).catch((error: unknown) => {
     const message = `your choice to use the log-in of ${runtime} could not be remembered: ${explainError(error)}`;
-    record.keep('warning', { source: 'login', message: message.slice(0, 4000) });
+    record.keep('warning', { source: 'login', message: message.slice(0, 4000) }, NO_ATTEMPT);
   });
 }
 

@@ -1,3 +1,4 @@
+import { NO_ATTEMPT } from '../ledger/index.ts';
 import type { DispatchRequest, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
@@ -15,6 +16,6 @@ export async function refuseTask(
   const error = refused instanceof TaskRefusedError ? refused : new TaskRefusedError(refused);
   const { check, detail } = error.refusal;
   const task = describeTask(request).slice(0, MAX_TASK_CHARACTERS);
-  await rooms.recorder.of(null, trace).append('task.refused', { check, detail, task });
+  await rooms.recorder.of(null, trace).append('task.refused', { check, detail, task }, NO_ATTEMPT);
   return error;
 }

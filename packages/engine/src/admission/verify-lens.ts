@@ -8,7 +8,7 @@
  */
 import type { Grant, PipelineSpec, ScriptLens } from '@caisson/protocol';
 import type { AdmittedRun, Candidate, Refusal, WorkspaceKind } from './contract.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 
 /** L1, L2 */
 export function defaultLens(workspace: WorkspaceKind, { sandbox }: Pick<Grant, 'sandbox'>): ScriptLens {
@@ -50,11 +50,10 @@ export async function warnOfWeakerVerify(run: AdmittedRun, record: RunRecord): P
   const isChosen = (request.verifyLens ?? agent?.definition.verify?.lens) !== undefined;
   if (isChosen || pipeline.id !== 'caisson.default' || defaultLens(workspaceKind, grant) !== 'verify') return;
   if (!pipeline.blocks.some((block) => block.kind === 'script')) return;
-  await record.append('warning', {
-    source: 'verify',
-    message:
-      grant.sandbox === 'none'
-        ? 'verify runs in the workspace as the agent leaves it: without a sandbox there is no clean room'
-        : 'verify runs in the workspace as the agent leaves it: in place, --verify-lens clean-room checks the patch alone (dependencies must then be in workspace.include or made by workspace.setup)',
-  });
+  const why =
+    grant.sandbox === 'none'
+      ? 'without a sandbox there is no clean room'
+      : 'in place, --verify-lens clean-room checks the patch alone (dependencies must then be in workspace.include or made by workspace.setup)';
+  const message = `verify runs in the workspace as the agent leaves it: ${why}`;
+  await record.append('warning', { source: 'verify', message }, NO_ATTEMPT);
 }

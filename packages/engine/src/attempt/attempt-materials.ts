@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
 import { warnOfWeakerVerify, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 import { warnUnsupportedSampling } from './sampling.ts';
 
 export interface ResolvedSecrets {
@@ -48,10 +48,6 @@ export async function recordFirst(run: AdmittedRun, record: RunRecord): Promise<
 /** Only the agent gets the text; the event has its hash. */
 async function recordPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
   if (run.compiled === null) return;
-  await record.append('prompt.compiled', {
-    role: run.agent?.name ?? 'default',
-    tier: run.tier,
-    mode: run.grant.mode,
-    ...run.compiled,
-  });
+  const data = { role: run.agent?.name ?? 'default', tier: run.tier, mode: run.grant.mode, ...run.compiled };
+  await record.append('prompt.compiled', data, NO_ATTEMPT);
 }

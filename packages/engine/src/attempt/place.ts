@@ -4,7 +4,7 @@
  */
 import { explainError } from '@caisson/ground';
 import { type AdmittedRun, type DispatchRooms, poolOf } from '../admission/index.ts';
-import { nextChange, type RunRecord } from '../ledger/index.ts';
+import { nextChange, NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 
 /** How often a waiting run checks that those before it are still alive. */
 const LOOK_MS = 1000;
@@ -24,7 +24,7 @@ export async function place(
   if (!signal.aborted) {
     const queue = ledger.leases.listQueue(pool, clock.wallMs());
     const position = queue.findIndex((row) => row.runId === run.runId) + 1;
-    await record.append('run.queued', { position, limit: settings.concurrency });
+    await record.append('run.queued', { position, limit: settings.concurrency }, NO_ATTEMPT);
   }
   let reported: string | null = null;
   let lookAtMs = clock.monotonicMs() + LOOK_MS;
@@ -33,7 +33,7 @@ export async function place(
     if (clock.monotonicMs() >= lookAtMs) {
       const failure = await findFailure(rooms.recoverDead());
       if (failure !== null && failure !== reported)
-        record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) });
+        record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) }, NO_ATTEMPT);
       reported = failure ?? reported;
       lookAtMs = clock.monotonicMs() + LOOK_MS;
     }

@@ -1,7 +1,7 @@
 /** Sampling options of the agent's definition: the runtime supports each, or the run warns about it by name. */
 import type { Sampling } from '@caisson/protocol';
 import type { AdmittedRun } from '../admission/index.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 
 const WORDS: Readonly<Record<Sampling, string>> = {
   maxTokens: 'longest answer (maxTokens)',
@@ -25,9 +25,7 @@ export async function warnUnsupportedSampling(run: Sampled, record: RunRecord): 
   for (const name of ['maxTokens', 'temperature'] as const) {
     const value = run.agent?.definition[name];
     if (value === undefined || run.runtime.descriptor.sampling.includes(name)) continue;
-    await record.append('warning', {
-      source: 'runtime',
-      message: `${run.runtime.name} does not support the ${WORDS[name]}: ${value}, which agent ${run.agent?.name ?? ''} sets, has no effect`,
-    });
+    const message = `${run.runtime.name} does not support the ${WORDS[name]}: ${value}, which agent ${run.agent?.name ?? ''} sets, has no effect`;
+    await record.append('warning', { source: 'runtime', message }, NO_ATTEMPT);
   }
 }

@@ -1,6 +1,6 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import { toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
-import { LedgerGoneError, type EventFeed, type FeedQuery } from '../ledger/index.ts';
+import { LedgerGoneError, NO_ATTEMPT, type EventFeed, type FeedQuery } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
   awaitDelivery,
@@ -112,7 +112,7 @@ function createHandle(
     },
     async send(body) {
       const messageId = createPrefixedId('message', clock);
-      await entry.record.append('channel.sent', { messageId, body });
+      await entry.record.append('channel.sent', { messageId, body }, NO_ATTEMPT);
       const message = { kind: 'message' as const, id: messageId, body };
       if (entry.followed === null) entry.unsent.push(message);
       else entry.followed.supervision.send(message);

@@ -19,12 +19,16 @@ async function recordRun(attempts: readonly Record<string, unknown>[]): Promise<
   const ledger = createMemoryLedger();
   onTestFinished(() => ledger.close());
   const record = createRecorder({ ledger, clock: systemClock }).of(RUN);
-  await record.append('dispatch.accepted', {
-    ...SAMPLE_DATA['dispatch.accepted'],
-    runtimeInfo: { version: '9', bin: '/bin/agent', adapter: null },
-    inputs: [{ key: 'spec', sha256: DIGEST, isStored: true }],
-    envNames: ['HOME'],
-  });
+  await record.append(
+    'dispatch.accepted',
+    {
+      ...SAMPLE_DATA['dispatch.accepted'],
+      runtimeInfo: { version: '9', bin: '/bin/agent', adapter: null },
+      inputs: [{ key: 'spec', sha256: DIGEST, isStored: true }],
+      envNames: ['HOME'],
+    },
+    { attempt: 0 },
+  );
   for (const [index, workspace] of attempts.entries())
     await record.append('attempt.launched', { handle: {}, nonce: 'n', workspace }, { attempt: index + 1 });
   return ledger.read({ runId: RUN });

@@ -66,7 +66,8 @@ test('ten readers of one run, two of them slow, hear the same and hold up nobody
   const query = { runId: RUN, until: over.signal };
   const quick = numbers(8).map(() => collect(stage, query));
   const slow = numbers(2).map(() => collect(stage, query, slowly));
-  for (const position of numbers(2500)) stage.record.keep('run.queued', { position, limit: 1 });
+  for (const position of numbers(2500))
+    stage.record.keep('run.queued', { position, limit: 1 }, { attempt: 0 });
   await stage.record.flush();
   over.abort();
   const heard = await Promise.all(quick);
@@ -85,14 +86,14 @@ test('live events come in their place, and a slow reader gets the number of thos
   const slow = collect(stage, query, (count) => (count === 1 ? release.promise : undefined));
   const tell = (message: string): void =>
     stage.record.publish('worker.progress', { phase: 'agent', message }, 1);
-  await stage.record.append('run.queued', { position: 0, limit: 1 });
+  await stage.record.append('run.queued', { position: 0, limit: 1 }, { attempt: 0 });
   await new Promise(setImmediate);
   tell('a');
-  await stage.record.append('run.queued', { position: 1, limit: 1 });
+  await stage.record.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 });
   tell('b');
   await new Promise(setImmediate);
   for (const index of numbers(1001)) tell(`c${index}`);
-  await stage.record.append('run.queued', { position: 2, limit: 1 });
+  await stage.record.append('run.queued', { position: 2, limit: 1 }, { attempt: 0 });
   over.abort();
   release.resolve();
   expect((await quick).slice(0, 4)).toEqual([0, 'a', 1, 'b']);
@@ -109,18 +110,19 @@ test('what another process records is heard in the same shape, by a reader of it
   const [ofRun, ofAll] = [new AbortController(), new AbortController()];
   const run = collect(here, { runId: RUN, signal: ofRun.signal }, (count) => count === 3 && ofRun.abort());
   const all = collect(here, { signal: ofAll.signal }, (count) => count === 5 && ofAll.abort());
-  await here.record.append('run.queued', { position: 0, limit: 1 });
-  await there.record.append('run.queued', { position: 1, limit: 1 });
-  await there.recorder.of(OTHER).append('warning', SAMPLE_DATA.warning);
-  await there.recorder.of(null).append('task.refused', SAMPLE_DATA['task.refused']);
-  await here.record.append('run.queued', { position: 2, limit: 1 });
+  await here.record.append('run.queued', { position: 0, limit: 1 }, { attempt: 0 });
+  await there.record.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 });
+  await there.recorder.of(OTHER).append('warning', SAMPLE_DATA.warning, { attempt: 0 });
+  await there.recorder.of(null).append('task.refused', SAMPLE_DATA['task.refused'], { attempt: 0 });
+  await here.record.append('run.queued', { position: 2, limit: 1 }, { attempt: 0 });
   expect(await run).toEqual([0, 1, 2]);
   expect(await all).toEqual([0, 1, 'warning', 'task.refused', 2]);
 });
 
 test('a reader begins after its own cursor, and one that stops early leaves nothing behind', async () => {
   const stage = open();
-  for (const position of numbers(4)) await stage.record.append('run.queued', { position, limit: 1 });
+  for (const position of numbers(4))
+    await stage.record.append('run.queued', { position, limit: 1 }, { attempt: 0 });
   const stop = new AbortController();
   const others = collect(stage, { runId: RUN, after: 2, signal: stop.signal });
   for await (const event of stage.feed.read({ runId: RUN, after: 1 })) {

@@ -5,11 +5,13 @@ import type { PublishedEvent, PoolLimit, StoredEvent } from './contract.ts';
 export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<unknown>;
 
 export interface EventPlace {
-  /** 0, the default, for an event that belongs to no attempt. */
-  readonly attempt?: number;
+  readonly attempt: number;
   /** Makes the event idempotent: it is recorded once, however often it is appended. */
   readonly id?: string;
 }
+
+/** The place of an event that belongs to no attempt. */
+export const NO_ATTEMPT: EventPlace = { attempt: 0 };
 
 /** The record of one run. */
 export interface RunRecord {
@@ -17,12 +19,12 @@ export interface RunRecord {
   append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    options?: EventPlace & { poolLimit?: PoolLimit },
+    place: EventPlace & { poolLimit?: PoolLimit },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event without a wait (E3). */
-  keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
+  keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace): void;
   /** Heard now, never written. */
   publish<T extends LiveType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */

@@ -23,7 +23,7 @@ async function openRecord() {
   const received: PublishedEvent[] = [];
   recorder.listen((event) => received.push(event));
   const record = recorder.of(RUN, 'trace');
-  await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted']);
+  await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
   const exits = (): unknown[] =>
     ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data.exitCode);
   const lock = (value: boolean): void => void (isLocked = value);
@@ -42,7 +42,7 @@ test('a durable event is published after it is on disk, even if a listener fails
     throw new Error('a listener that is broken');
   });
   recorder.listen((event) => received.push(event));
-  await record.append('run.queued', { position: 1, limit: 1 });
+  await record.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 });
   record.publish('worker.progress', { phase: 'agent' }, 1);
   expect(received.map(({ type, seq }) => [type, seq])).toEqual([
     ['run.queued', 2],
@@ -97,9 +97,11 @@ test('an event that is appended waits for those that were kept before it, and ov
   const { ledger, record, lock } = await openRecord();
   lock(true);
   record.keep('runtime.adapter.ran', ran(1), { attempt: 1 });
-  await expect(record.append('run.queued', { position: 1, limit: 1 })).rejects.toThrow(LedgerBusyError);
+  await expect(record.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 })).rejects.toThrow(
+    LedgerBusyError,
+  );
   lock(false);
-  const appended = record.append('run.queued', { position: 2, limit: 1 });
+  const appended = record.append('run.queued', { position: 2, limit: 1 }, { attempt: 0 });
   record.keep('runtime.adapter.ran', ran(2), { attempt: 1 });
   await appended;
   await record.flush();

@@ -26,7 +26,7 @@ import type { EventPlace, Recorder, RunRecord } from './recorder-contract.ts';
 
 const MAX_HELD = 10_000;
 
-export type * from './recorder-contract.ts';
+export * from './recorder-contract.ts';
 
 export function createRecorder({
   ledger,
@@ -43,7 +43,7 @@ export function createRecorder({
     of: (runId, trace = '') =>
       new StreamRecord({
         publish,
-        compose: (type, data, { attempt = 0, id }) => ({
+        compose: (type, data, { attempt, id }) => ({
           ...definedOnly({ id }),
           runId,
           attempt,
@@ -92,7 +92,7 @@ class StreamRecord implements RunRecord {
   async append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    { poolLimit, ...place }: EventPlace & { poolLimit?: PoolLimit } = {},
+    { poolLimit, ...place }: EventPlace & { poolLimit?: PoolLimit },
   ): Promise<StoredEvent> {
     demandFit(type, data);
     const [stored] = await this.#ask([this.#stream.compose(type, data, place)], poolLimit);
@@ -105,8 +105,8 @@ class StreamRecord implements RunRecord {
     return this.#ask(events.map(({ type, data }) => this.#stream.compose(type, data, { attempt })));
   }
 
-  keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace = {}): void {
-    this.#lastAttempt = place.attempt ?? 0;
+  keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace): void {
+    this.#lastAttempt = place.attempt;
     const misfit = findUnrecordable(type, data);
     if (misfit !== null) process.emitWarning(misfit);
     if (misfit !== null || this.#held >= MAX_HELD) return this.#lose(misfit ?? type);

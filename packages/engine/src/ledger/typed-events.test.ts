@@ -11,6 +11,7 @@ import {
   createRecorder,
   hashEvent,
   InvalidEventError,
+  NO_ATTEMPT,
   openLedger,
   toChainEvent,
   type PublishedEvent,
@@ -29,7 +30,7 @@ function openRecord() {
 
 /** As a caller without a compiler would call it. */
 type Untyped = {
-  [K in 'append' | 'keep' | 'publish']: (type: string, data: unknown, options?: unknown) => unknown;
+  [K in 'append' | 'keep' | 'publish']: (type: string, data: unknown, place: unknown) => unknown;
 };
 const untyped = (record: RunRecord): Untyped => record as unknown as Untyped;
 
@@ -48,7 +49,7 @@ const PLANTED: [string, string, unknown][] = [
 
 test.each(PLANTED)('%s is neither appended nor received', async (_what, type, data) => {
   const { ledger, received, record } = openRecord();
-  await expect(untyped(record).append(type, data)).rejects.toThrow(InvalidEventError);
+  await expect(untyped(record).append(type, data, NO_ATTEMPT)).rejects.toThrow(InvalidEventError);
   const both = [
     { type: 'warning', data: SAMPLE_DATA.warning },
     { type, data },
@@ -61,7 +62,7 @@ test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', asy
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warned.mockRestore());
   const { ledger, received, record } = openRecord();
-  untyped(record).keep(type, data);
+  untyped(record).keep(type, data, NO_ATTEMPT);
   untyped(record).publish(type, data, 1);
   await record.flush();
   const [misfit = ''] = warned.mock.calls[0] as string[];
@@ -74,17 +75,21 @@ test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', asy
 test('the compiler refuses the same', () => {
   const check = (record: RunRecord): void => {
     // @ts-expect-error -- a wrong field
-    void record.append('run.queued', { position: 'first', limit: 1 });
+    void record.append('run.queued', { position: 'first', limit: 1 }, NO_ATTEMPT);
     // @ts-expect-error -- a missing field
-    record.keep('run.queued', { position: 1 });
+    record.keep('run.queued', { position: 1 }, NO_ATTEMPT);
     // @ts-expect-error -- a field that nobody defined
-    void record.append('run.queued', { position: 1, limit: 1, colour: 'red' });
+    void record.append('run.queued', { position: 1, limit: 1, colour: 'red' }, NO_ATTEMPT);
     // @ts-expect-error -- a nested field that nobody defined
-    record.keep('policy.denied', { denial: { layer: 'gate', what: 'rm', colour: 'red' } });
+    record.keep('policy.denied', { denial: { layer: 'gate', what: 'rm', colour: 'red' } }, NO_ATTEMPT);
     // @ts-expect-error -- an unknown type
     record.publish('run.moved', { to: 'mars' }, 1);
     // @ts-expect-error -- an event that is only received
-    void record.append('worker.progress', { phase: 'agent' });
+    void record.append('worker.progress', { phase: 'agent' }, NO_ATTEMPT);
+    // @ts-expect-error -- an event without its attempt
+    record.keep('run.queued', { position: 1, limit: 1 });
+    // @ts-expect-error -- a place without its attempt
+    void record.append('run.queued', { position: 1, limit: 1 }, { id: 'a' });
   };
   expect(check).toBeTypeOf('function');
 });
@@ -139,6 +144,8 @@ test('what is durable is not only published, and what is only published is not r
   // @ts-expect-error -- it is durable
   record.publish('policy.denied', { denial }, 1);
   const { counters } = SAMPLE_DATA['worker.heartbeat'];
-  await expect(untyped(record).append('worker.heartbeat', { counters })).rejects.toThrow('is only published');
+  await expect(untyped(record).append('worker.heartbeat', { counters }, NO_ATTEMPT)).rejects.toThrow(
+    'is only published',
+  );
   expect(ledger.read()).toEqual([]);
 });

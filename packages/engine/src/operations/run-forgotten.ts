@@ -1,6 +1,7 @@
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { TamperedError } from '../evidence/index.ts';
+import { NO_ATTEMPT } from '../ledger/index.ts';
 
 /** A user deleted the run's contents on purpose. Its events are still in the ledger. */
 export class RunForgottenError extends CaissonError {
@@ -23,7 +24,7 @@ export async function markForgotten(
   { ledger, recorder, clock }: Pick<Engine, 'ledger' | 'recorder' | 'clock'>,
   runId: string,
 ): Promise<void> {
-  await recorder.of(runId).append(EVENT, {}, { id: `${EVENT}:${runId}` });
+  await recorder.of(runId).append(EVENT, {}, { ...NO_ATTEMPT, id: `${EVENT}:${runId}` });
   ledger.kv.set(FORGOTTEN, runId, clock.now().toISOString());
 }
 

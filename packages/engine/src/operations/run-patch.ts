@@ -4,6 +4,7 @@ import { findWorkAttempt } from '../admission/index.ts';
 import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
+import { NO_ATTEMPT } from '../ledger/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
 import { requireRemembered } from './run-forgotten.ts';
 import { findUnpatched, type UnpatchedWork } from './unpatched-work.ts';
@@ -104,5 +105,6 @@ async function recordTaken(engine: Engine, runId: string, outcome: AppliedPatch)
   const hasConflicts = outcome.kind === 'conflicts' && outcome.areMarkersLeft;
   if (outcome.kind !== 'applied' && !hasConflicts) return;
   if (engine.ledger.read({ runId, types: ['run.applied'] }).length > 0) return;
-  await engine.recorder.of(runId).append('run.applied', { files: outcome.files.length, hasConflicts });
+  const data = { files: outcome.files.length, hasConflicts };
+  await engine.recorder.of(runId).append('run.applied', data, NO_ATTEMPT);
 }

@@ -14,6 +14,7 @@ import * as z from 'zod/mini';
 import { readHostEnvironment } from '../config/index.ts';
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
+import { NO_ATTEMPT } from '../ledger/index.ts';
 import { createRunId, TaskRefusedError } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
@@ -156,7 +157,7 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
   const early: { source: string; message: string }[] = [];
   const keep = (): void => {
     if (ledger.run(runId) === null) return;
-    for (const data of early.splice(0)) record.keep('warning', data);
+    for (const data of early.splice(0)) record.keep('warning', data, NO_ATTEMPT);
   };
   bus.on(BusTopic.WARNING, ({ runId: ofRun, source, message }) => {
     if (ofRun !== undefined) return;

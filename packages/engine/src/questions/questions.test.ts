@@ -20,11 +20,11 @@ async function open({ deadlineAt, alive = [] }: { deadlineAt?: string; alive?: s
   const accept = async (runId: string, request: DispatchRequest): Promise<string> => {
     if (refusal !== null) throw new Error(refusal);
     requests.set(runId, request);
-    await recorder.of(runId).append('dispatch.accepted', { ...ACCEPTED, continues: ASKED });
+    await recorder.of(runId).append('dispatch.accepted', { ...ACCEPTED, continues: ASKED }, { attempt: 0 });
     return runId;
   };
   const asked = recorder.of(ASKED);
-  await asked.append('dispatch.accepted', ACCEPTED);
+  await asked.append('dispatch.accepted', ACCEPTED, { attempt: 0 });
   const question = { questionId: 'q_1', text: 'Which?', options: ['this', 'that'] };
   const deadline = deadlineAt === undefined ? {} : { deadlineAt };
   await asked.append('question.asked', { ...question, ...deadline }, { attempt: 1 });
