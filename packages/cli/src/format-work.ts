@@ -1,5 +1,5 @@
 /** What an agent said and did, as `run` shows it live and `show` afterwards: its words, and one line a tool call. */
-import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
+import { definedOnly, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
 import { cutToWidth, formatBytes, formatDuration, widthOf } from './format-values.ts';
 import { line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
@@ -105,7 +105,7 @@ function formatWork(event: EventEnvelope, ends: Ends, format: WorkFormat): Lines
       return formatSaid(event, format);
     case 'tool.started': {
       const ended = ends.get(event);
-      return formatCall({ started: event, ...(ended === undefined ? {} : { ended }) }, format);
+      return formatCall({ started: event, ...definedOnly({ ended }) }, format);
     }
     case 'model.called':
       return formatModelTrouble(event, format);

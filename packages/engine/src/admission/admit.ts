@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { UnknownModeError } from '@caisson/policy';
+import { definedOnly } from '@caisson/protocol';
 import { PoolFullError } from '../ledger/index.ts';
 import { accept } from './accept.ts';
 import { ADMISSION_CHECKS, type CheckRooms } from './admission-checks.ts';
-import type { AdmittedRun, Candidate, DispatchRequest, Refusal } from './contract.ts';
+import type { AdmittedRun, Candidate, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeCandidate, type CandidateRooms } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
@@ -64,7 +65,7 @@ function reserveMoney({ budget }: Checking, candidate: Candidate): void {
     model,
     reportsCost: runtime.descriptor.reportsCost,
     usesModel: runtime.api !== 'none',
-    ...(request.parent === undefined ? {} : { parent: request.parent.runId }),
+    ...definedOnly({ parent: request.parent?.runId }),
   });
   if (refusal !== null) throw new TaskRefusedError({ check: 'budget', ...refusal });
 }
@@ -72,8 +73,8 @@ function reserveMoney({ budget }: Checking, candidate: Candidate): void {
 function asRefusal(error: unknown): TaskRefusedError | null {
   if (error instanceof TaskRefusedError) return error;
   if (!(error instanceof UnknownModeError)) return null;
-  const refusal: Refusal = { check: 'mode-known', kind: 'usage', detail: error.message };
-  return new TaskRefusedError(error.remedy === undefined ? refusal : { ...refusal, remedy: error.remedy });
+  const { message: detail, remedy } = error;
+  return new TaskRefusedError({ check: 'mode-known', kind: 'usage', detail, ...definedOnly({ remedy }) });
 }
 
 /** Another process may take the last place at this very moment; the reservation is released then. */

@@ -3,7 +3,7 @@
  * run which that one continues. A retry names the run that the repeated one named, and begins as that one did; but a
  * conversation that it resumes remembers the work of the repeated run. It is the patch, or else the checkpoint, of its ending.
  */
-import type { DataOf } from '@caisson/protocol';
+import { definedOnly, type DataOf } from '@caisson/protocol';
 import { throwUnlessProblem } from '../store/index.ts';
 import {
   describeMergeProblem,
@@ -91,7 +91,7 @@ export async function findUnkeepableWork(
   const { projectRoot, stateDir, captureLimits, privatePaths } = rooms.settings;
   const problem = await rooms.workspaces.findMergeProblem({
     ...{ kind, projectRoot, stateDir, keepOut: privatePaths(), limits: captureLimits, merge: start.work },
-    ...(base === undefined ? {} : { baseRef: base }),
+    ...definedOnly({ baseRef: base }),
   });
   return problem === null ? null : { kind: 'unavailable', ...describeMergeProblem(problem, runId) };
 }

@@ -1,4 +1,5 @@
 /** The one way out that an attempt has: to its model, to granted hosts, and to services whose host is granted. */
+import { definedOnly } from '@caisson/protocol';
 import {
   type AdmittedRun,
   type DispatchRooms,
@@ -70,7 +71,7 @@ async function findServices(
       name,
       endpoint,
       apiKey: await secrets.resolve(apiKey),
-      ...(header === undefined ? {} : { header }),
+      ...definedOnly({ header }),
     })),
   );
 }

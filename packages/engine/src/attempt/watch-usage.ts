@@ -1,11 +1,12 @@
 /** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
-import type {
-  DataOf,
-  HeartbeatCounters,
-  SessionResume,
-  StopReason,
-  Usage,
-  WorkerLine,
+import {
+  definedOnly,
+  type DataOf,
+  type HeartbeatCounters,
+  type SessionResume,
+  type StopReason,
+  type Usage,
+  type WorkerLine,
 } from '@caisson/protocol';
 import type { ModelCall, ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
@@ -109,7 +110,7 @@ function withCost(
       cacheWrite: cacheWriteTokens,
     },
     ...rest,
-    ...(costUsd === undefined ? {} : { costUsd }),
+    ...definedOnly({ costUsd }),
   };
 }
 
@@ -178,7 +179,7 @@ function usageOf(line: Progress, run: AdmittedRun): Usage | undefined {
     outputTokens: line.tokensOut ?? 0,
     cacheReadTokens: line.cacheReadTokens ?? 0,
     cacheWriteTokens: line.cacheWriteTokens ?? 0,
-    ...(line.costUsd === undefined ? {} : { costUsd: line.costUsd }),
+    ...definedOnly({ costUsd: line.costUsd }),
     turns: line.turns ?? 0,
     toolCalls: line.toolCalls ?? 0,
   };

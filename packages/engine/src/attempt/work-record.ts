@@ -2,7 +2,7 @@
  * What an agent says and does, in the record of its run: at most so many events an attempt. Others are only published,
  * and counted in the record (`work.gap`). A part is for the calls that the broker saw, however much the agent says.
  */
-import { MAX_WORK_EVENTS, type DataOf, type WorkType } from '@caisson/protocol';
+import { definedOnly, MAX_WORK_EVENTS, type DataOf, type WorkType } from '@caisson/protocol';
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 
 const MIN_MODEL_CALLS = 500;
@@ -33,7 +33,7 @@ export function createWorkRecord(
   return {
     keep(type, data, id) {
       if (id !== undefined && known.has(id)) return;
-      if (takeRoom(type)) return record.keep(type, data, { attempt, ...(id === undefined ? {} : { id }) });
+      if (takeRoom(type)) return record.keep(type, data, { attempt, ...definedOnly({ id }) });
       missing.set(type, (missing.get(type) ?? 0) + 1);
       record.publish(type, data, attempt);
     },

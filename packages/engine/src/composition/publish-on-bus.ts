@@ -80,12 +80,12 @@ function publish(
       return void bus.emit(BusTopic.WARNING, { ...event.data, runId: who.runId });
     default:
       if (isEnding(event))
-        bus.emit(BusTopic.RUN_FINISHED, { ...who, ...agentOf(run), ...describeEnding(event) });
+        bus.emit(BusTopic.RUN_FINISHED, {
+          ...who,
+          ...definedOnly({ agent: run.accepted.agent }),
+          ...describeEnding(event),
+        });
   }
-}
-
-function agentOf({ accepted: { agent } }: Remembered): { agent?: string } {
-  return agent === undefined ? {} : { agent };
 }
 
 function describeEnding(event: Extract<PublishedEvent, { type: TerminalType }>) {

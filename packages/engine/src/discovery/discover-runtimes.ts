@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
+  definedOnly,
   describeConfiguredRuntime,
   RUNTIME_DESCRIPTORS,
   type RuntimeConfig,
@@ -66,7 +67,7 @@ async function describeRuntime(
     title: descriptor?.title ?? name,
     kind: descriptor === null ? 'custom' : isProgram ? 'program' : 'built-in',
     path,
-    ...(config.adapter === undefined ? {} : { adapter: config.adapter }),
+    ...definedOnly({ adapter: config.adapter }),
     version: answer.version,
     testedRange: descriptor?.testedRange ?? null,
     fit: compareWithTested(answer.version, descriptor?.testedRange),

@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ export async function askVersion(
       },
       timeoutMs: TIMEOUT_MS,
       maxOutputBytes: MAX_OUTPUT_BYTES,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...definedOnly({ signal: options.signal }),
     });
     const version = findVersion(result.stdout.toString()) ?? findVersion(result.stderr.toString());
     if (version !== null) return { version, problem: null };

@@ -1,4 +1,5 @@
 /** A real sealed run in a temporary folder, for this room's tests and the bench. */
+import { definedOnly } from '@caisson/protocol';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +110,7 @@ function listEvents(fillers: number, resultRef: string | undefined): NewEvent[] 
     stageEvent('dispatch.finished', {
       durationMs: 12.5,
       exitCode: 0,
-      ...(resultRef === undefined ? {} : { resultRef }),
+      ...definedOnly({ resultRef }),
     }),
   ];
 }

@@ -10,7 +10,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 import { makeFolder, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
-import { Sha256 } from '@caisson/protocol';
+import { definedOnly, Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import { canonicalJson, findLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
@@ -98,8 +98,8 @@ export function openLedgerHeads(folder: string): LedgerHeads {
 
 function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal, state?: string): LedgerHead {
   const { ledger = '', number = 0 } = seal.chain ?? {};
-  const own = state === undefined ? {} : { state };
-  return { ledger, stateDir: realPath(stateDir), number, seal: seal.envelopeRef, runId, at, ...own };
+  const place = { ledger, stateDir: realPath(stateDir), number, seal: seal.envelopeRef };
+  return { ...place, runId, at, ...definedOnly({ state }) };
 }
 
 function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | 'rolled-back' {

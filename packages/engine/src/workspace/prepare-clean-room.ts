@@ -3,6 +3,7 @@
  * ignored files. A worktree's are copied from the user's folder when the clean room is built. In place the agent works
  * in that folder: they are copied before it starts.
  */
+import { definedOnly } from '@caisson/protocol';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -33,7 +34,7 @@ export async function prepareCleanRoom(
     options.kind === 'in-place' ? copyAside(options, attemptDir) : options.projectRoot,
   ]);
   return {
-    ...(git === undefined ? {} : { git }),
+    ...definedOnly({ git }),
     include: { from, to: project, patterns: options.kind === 'empty' ? [] : [...options.include] },
   };
 }

@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import type { Answer, CountedUsage, ToolCall } from '../answer.ts';
 import type { Entry, OfferedTool } from '../conversation.ts';
 import { openAiError } from './openai-error.ts';
@@ -109,7 +110,7 @@ function callOf(call: ToolCall): Json {
   const named = {
     ...shared,
     name: call.name,
-    ...(call.namespace === undefined ? {} : { namespace: call.namespace }),
+    ...definedOnly({ namespace: call.namespace }),
   };
   if (typeof call.input === 'string') return { type: 'custom_tool_call', ...named, input: call.input };
   return { type: 'function_call', ...named, arguments: JSON.stringify(call.input) };

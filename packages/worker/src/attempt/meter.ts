@@ -1,5 +1,5 @@
 /** Counts what the agent does, from its own stream: turns, tool calls, tokens, cost, models. */
-import type { Usage } from '@caisson/protocol';
+import { definedOnly, type Usage } from '@caisson/protocol';
 import type { AgentSignal, UsageCount } from '../runtimes/index.ts';
 
 const NOTHING: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -74,10 +74,9 @@ class StreamMeter implements Meter {
     return {
       models: [...this.#models],
       ...this.usage,
-      ...(hasCost ? { costUsd } : {}),
       turns,
       toolCalls,
-      ...(this.#modelMs === undefined ? {} : { durationMs: this.#modelMs }),
+      ...definedOnly({ costUsd: hasCost ? costUsd : undefined, durationMs: this.#modelMs }),
     };
   }
 }

@@ -7,6 +7,7 @@
 // N2  Exactly one `done` or `error` line is printed, and it is the last one. The exit code is 0 either way: the lines
 //     report the ending.
 
+import { definedOnly } from '@caisson/protocol';
 import { randomUUID } from 'node:crypto';
 import {
   runAgentLoop,
@@ -87,8 +88,7 @@ async function runLoop(loop: Loop): Promise<void> {
     {
       model: describeModel(config),
       apiKey: config.apiKey,
-      ...(config.maxTokens === undefined ? {} : { maxTokens: config.maxTokens }),
-      ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
+      ...definedOnly({ maxTokens: config.maxTokens, temperature: config.temperature }),
       maxRetries: MAX_RETRIES,
       toolExecution: 'sequential',
       convertToLlm: (messages) => messages.filter(isModelMessage),

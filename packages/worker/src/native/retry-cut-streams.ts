@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamFn } from '@earendil-works/pi-agent-core';
 
@@ -19,7 +20,7 @@ export function retryCutStreams(stream: StreamFn): StreamFn {
       const isCut = stopReason === 'error' && CUT.test(errorMessage);
       if (!isCut || retries === MAX_RETRIES || options?.signal?.aborted === true) return answer;
       await pause(FIRST_PAUSE_MS * 2 ** retries, undefined, {
-        ...(options?.signal === undefined ? {} : { signal: options.signal }),
+        ...definedOnly({ signal: options?.signal }),
       }).catch(() => undefined); // an order to stop is seen by the next request
     }
   };

@@ -1,4 +1,4 @@
-import { recordedTypeOf } from '@caisson/protocol';
+import { definedOnly, recordedTypeOf } from '@caisson/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_POOL } from '../contract.ts';
@@ -47,7 +47,7 @@ const eventArbitrary = fc
       ended: () => ({ ...fact(runId, data), type: 'attempt.ended', attempt }),
       finished: () => finished(runId, attempt),
     };
-    return { ...makers[kind](), ...(id === undefined ? {} : { id }) };
+    return { ...makers[kind](), ...definedOnly({ id }) };
   });
 
 const callArbitrary = fc.record({

@@ -1,5 +1,6 @@
 // Loaded with the first command: it is not needed for a model request.
 
+import { definedOnly } from '@caisson/protocol';
 import { runBounded, type BoundedCommandResult } from '@caisson/ground';
 import type { ToolPlace } from './native-tool.ts';
 
@@ -20,6 +21,6 @@ export function runCommand(
     env: place.env,
     timeoutMs,
     maxOutputBytes: MAX_OUTPUT_BYTES,
-    ...(signal === undefined ? {} : { signal }),
+    ...definedOnly({ signal }),
   });
 }

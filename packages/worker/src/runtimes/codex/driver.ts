@@ -2,6 +2,7 @@
 // switched off in every mode: they fail inside ours, and ours applies. `suggest` relies on the read-only workspace and,
 // if there is a gate, on its answer before each call.
 
+import { definedOnly } from '@caisson/protocol';
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createCodexStream } from './stream.ts';
 import { gateLine } from '../session-folder.ts';
@@ -61,7 +62,7 @@ type TomlValue = string | number | boolean | readonly string[] | { readonly [key
 function configOf(input: DriverInput): Record<string, TomlValue> {
   return {
     check_for_update_on_startup: false,
-    ...(input.systemPrompt === undefined ? {} : { developer_instructions: input.systemPrompt }),
+    ...definedOnly({ developer_instructions: input.systemPrompt }),
     ...(input.endpoint === undefined ? {} : { model_provider: 'caisson' }),
     analytics: { enabled: false },
     feedback: { enabled: false },
