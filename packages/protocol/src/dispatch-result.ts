@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ResolvedNames, RunBranch, WorkBeside } from './events.ts';
+import { ResolvedNames, RunBranch, WorkBeside, type TerminalType } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
 import { Result, RunTotal, reportedExitCode } from './result.ts';
@@ -105,7 +105,7 @@ export type DispatchResult = z.infer<typeof DispatchResult>;
 
 /** The status that a terminal event means. */
 export function statusOfEnding(
-  type: string,
+  type: TerminalType,
   failure: Failure | undefined,
   cause: string | undefined,
 ): RunStatus {
@@ -116,7 +116,7 @@ export function statusOfEnding(
       return 'waiting';
     case 'dispatch.cancelled':
       return cause === 'shutdown' ? 'interrupted' : 'cancelled';
-    default:
+    case 'dispatch.failed':
       return statusOfFailure(failure);
   }
 }

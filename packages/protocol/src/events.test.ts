@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { conversationEvents } from './conversation-events.ts';
 import { parseEnvelope, toEnvelope, toWire, type EventPlace } from './event-envelope.ts';
-import { EVENTS, findMisfit, identifyEvent, type DataOf, type EventType } from './events.ts';
+import { EVENTS, findMisfit, identifyEvent, knownTypeOf, type DataOf, type EventType } from './events.ts';
 import { SAMPLE_DATA, sampleEnvelope } from './fixtures/sample-events.ts';
 import { lifecycleEvents } from './lifecycle-events.ts';
 import { runEvents } from './run-events.ts';
@@ -43,6 +43,17 @@ describe.each(TYPES)('%s', (type) => {
     }
     expect(findMisfit(type, { ...data, colour: 'red' })).toBe(`${type} has no field colour`);
   });
+});
+
+test('an event that does not exist is named nowhere', () => {
+  const event = identifyEvent('run.moved', {});
+  const isNamed = [
+    // @ts-expect-error -- no event has this name
+    event.type === 'run.moved',
+    // @ts-expect-error -- nor has one that this version does not know
+    knownTypeOf(event) === 'run.moved',
+  ];
+  expect([isNamed, knownTypeOf(event)]).toEqual([[false, false], 'unknown']);
 });
 
 test('what does not fit is named without its value', () => {

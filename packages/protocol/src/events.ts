@@ -67,8 +67,14 @@ export function findMisfit(type: string, data: unknown): string | null {
 }
 
 /** The type under which an event stands in the ledger, whether this version knows it or not. */
-export function recordedTypeOf(event: { readonly type: string } | UnknownContent): string {
-  return 'recordedType' in event ? event.recordedType : event.type;
+export function recordedTypeOf(event: { readonly type: EventType } | UnknownContent): string {
+  return event.type === 'unknown' ? event.recordedType : event.type;
+}
+
+/** The same as one of our names, also where the data cannot be read; `unknown` where it is none of them. */
+export function knownTypeOf(event: { readonly type: EventType } | UnknownContent): EventType | 'unknown' {
+  const type = recordedTypeOf(event);
+  return isEventType(type) ? type : 'unknown';
 }
 
 /** Whether the event is the one ending of its run. */

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { parsePatchHeaders, showPath } from '@caisson/ground';
 import { findOutsideScope } from '@caisson/policy';
-import { CaissonError, recordedTypeOf } from '@caisson/protocol';
+import { CaissonError, knownTypeOf } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import { throwUnlessProblem } from '../store/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
@@ -32,7 +32,7 @@ export async function findChangesOutsideScope(
   { forBranch }: { readonly forBranch: boolean },
 ): Promise<string[]> {
   const scope = readScope(events);
-  if (scope.length === 0 || !events.some((event) => recordedTypeOf(event) === 'attempt.launched')) return [];
+  if (scope.length === 0 || !events.some((event) => knownTypeOf(event) === 'attempt.launched')) return [];
   const workspace = findWorkspace(events, work);
   if (workspace === undefined) throw new ScopeUnknownError();
   const folder = relative(workspace.mountPath, workspace.cwd); // a patch names files from the top of the repository
@@ -44,7 +44,7 @@ export async function findChangesOutsideScope(
 
 /** What cannot be read must not pass for a task without a scope. */
 function readScope(events: readonly StoredEvent[]): readonly string[] {
-  const accepted = events.find((event) => recordedTypeOf(event) === 'dispatch.accepted');
+  const accepted = events.find((event) => knownTypeOf(event) === 'dispatch.accepted');
   if (accepted?.type === 'unknown') throw new ScopeUnknownError();
   return accepted?.type === 'dispatch.accepted' ? (accepted.data.task.scope ?? []) : [];
 }

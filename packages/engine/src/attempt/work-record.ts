@@ -47,6 +47,6 @@ export function createWorkRecord(
   };
 }
 
-function isOfAgent({ type }: { readonly type: string }): boolean {
+function isOfAgent({ type }: Pick<StoredEvent, 'type'>): boolean {
   return type !== 'model.called';
 }

@@ -1,5 +1,5 @@
 /** A real sealed run in a temporary folder, for this room's tests and the bench. */
-import { definedOnly } from '@caisson/protocol';
+import { definedOnly, type EventType } from '@caisson/protocol';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -115,7 +115,7 @@ function listEvents(fillers: number, resultRef: string | undefined): NewEvent[] 
   ];
 }
 
-function stageEvent(type: string, data: Record<string, unknown>, attempt = 1): NewEvent {
+function stageEvent(type: EventType, data: Record<string, unknown>, attempt = 1): NewEvent {
   return { runId: STAGE_RUN, attempt, type, version: 1, at: AT, trace: '', data };
 }
 

@@ -1,4 +1,4 @@
-import { recordedTypeOf } from '@caisson/protocol';
+import { knownTypeOf } from '@caisson/protocol';
 
 import type { StoredEvent } from '../ledger/index.ts';
 import type { Artefact, SealRef } from './contract.ts';
@@ -7,7 +7,7 @@ import { parseStatement } from './statement.ts';
 
 /** What `evidence.sealed` recorded for the run; the last one counts. */
 export function findSeal(events: readonly StoredEvent[]): SealRef | null {
-  const event = events.findLast((found) => recordedTypeOf(found) === 'evidence.sealed');
+  const event = events.findLast((found) => knownTypeOf(found) === 'evidence.sealed');
   return event?.type === 'evidence.sealed' ? event.data : null;
 }
 

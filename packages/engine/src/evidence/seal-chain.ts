@@ -2,7 +2,7 @@
  * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is removed from
  * the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is removed from the end.
  */
-import { recordedTypeOf } from '@caisson/protocol';
+import { knownTypeOf } from '@caisson/protocol';
 
 import { getLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import type { RecordedLink, SealLink, SealRef } from './contract.ts';
@@ -68,7 +68,7 @@ export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null
 
 /** Throws for a run that had a seal and has no readable one: it must not be sealed again. */
 export function refuseLostSeal(ledger: Ledger, runId: string, events: readonly StoredEvent[]): void {
-  const isUnreadable = events.some((event) => recordedTypeOf(event) === 'evidence.sealed');
+  const isUnreadable = events.some((event) => knownTypeOf(event) === 'evidence.sealed');
   const lost = isUnreadable ? null : findLostSeal(ledger, runId);
   if (!isUnreadable && lost === null) return;
   throw new TamperedError(

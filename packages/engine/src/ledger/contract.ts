@@ -105,7 +105,7 @@ export interface AttemptRow {
   /** What compute needs to find the worker again. */
   readonly handle?: unknown;
   /** The type of the event that ended it. */
-  readonly ending?: string;
+  readonly ending?: EventType;
   readonly failure?: Failure;
 }
 

@@ -1,9 +1,10 @@
+import type { EventType } from '@caisson/protocol';
 import { LedgerCorruptError } from './errors.ts';
 import { hashRecord, type EventRecord } from './event-record.ts';
 import type { Storage } from './storage.ts';
 
 /** The newest event of a type, searched from the end, where it nearly always is. */
-export function findLast(storage: Storage, type: string): EventRecord | null {
+export function findLast(storage: Storage, type: EventType): EventRecord | null {
   for (let offset = storage.total().count; offset > 0; offset -= 1) {
     const record = storage.eventAt(offset);
     if (record === null)

@@ -5,10 +5,11 @@
 import {
   isEnding,
   isTerminal,
-  recordedTypeOf,
+  knownTypeOf,
   statusOfEnding,
   type DataOf,
   type EventContent,
+  type EventType,
   type TerminalType,
   type UnknownContent,
 } from '@caisson/protocol';
@@ -23,7 +24,7 @@ export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offs
 
 const DEFAULT_PRIORITY = 5;
 /** After these the run needs no seal any more. */
-const SETTLES_SEAL = new Set(['evidence.sealed', 'run.forgotten']);
+const SETTLES_SEAL: ReadonlySet<string> = new Set<EventType>(['evidence.sealed', 'run.forgotten']);
 
 /** True for the few types that change a row; the rest need not be read. */
 export function isProjected(type: string): boolean {
@@ -37,7 +38,7 @@ export function isProjected(type: string): boolean {
 
 /** Puts the rows that follow from `event` into the draft. */
 export function project(event: ProjectedEvent, draft: Draft): void {
-  if (event.runId === null || !isProjected(recordedTypeOf(event))) return;
+  if (event.runId === null || !isProjected(knownTypeOf(event))) return;
   const run = projectRun(draft.run(event.runId), event);
   if (run !== null) draft.putRun(run);
   if (event.attempt > 0) {
@@ -51,7 +52,7 @@ export function project(event: ProjectedEvent, draft: Draft): void {
 
 /** The run after `event`, or `null` when it changes nothing. */
 export function projectRun(row: RunState | null, event: ProjectedEvent): RunState | null {
-  const type = recordedTypeOf(event);
+  const type = knownTypeOf(event);
   if (type === 'dispatch.accepted') return acceptedRun(event);
   if (row === null) return null;
   if (SETTLES_SEAL.has(type))
@@ -124,7 +125,7 @@ function answeredRun(row: RunState, event: ProjectedEvent): RunState {
 /** The attempt after `event`, or `null` when it changes nothing. */
 export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): AttemptRow | null {
   const base = row ?? { runId: event.runId ?? '', attempt: event.attempt };
-  const type = recordedTypeOf(event);
+  const type = knownTypeOf(event);
   switch (type) {
     case 'attempt.launched': {
       const handle = event.type === 'attempt.launched' ? event.data.handle : undefined;
@@ -178,7 +179,7 @@ export function projectSpend(
   event: ProjectedEvent,
   session: string | null,
 ): SpendRow | null {
-  const type = recordedTypeOf(event);
+  const type = knownTypeOf(event);
   if (type !== 'attempt.ended' && !isTerminal(type)) return null;
   const { usage } = endingOf(event);
   const cost = costOf(event);

@@ -10,7 +10,13 @@
 // T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer report.
 // T4 a question is asked once and closed once; it may be answered after the run has ended.
 
-import { isTerminal, recordedTypeOf, type EventContent, type UnknownContent } from '@caisson/protocol';
+import {
+  isTerminal,
+  knownTypeOf,
+  recordedTypeOf,
+  type EventContent,
+  type UnknownContent,
+} from '@caisson/protocol';
 import { IdempotencyKeyTakenError, IllegalTransitionError } from './errors.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
 
@@ -18,7 +24,7 @@ type Move = { readonly runId: string | null; readonly attempt: number } & (Event
 
 /** Throws IllegalTransitionError when the state of the run does not allow this event now. */
 export function checkTransition(view: LedgerView, event: Move): void {
-  const type = recordedTypeOf(event);
+  const type = knownTypeOf(event);
   switch (type) {
     case 'dispatch.accepted':
       return checkAccepted(view, event);

@@ -1,5 +1,5 @@
 /** Replays a run from a cursor and continues until it has ended, whichever process drives it. */
-import { BusTopic, isTerminal, recordedTypeOf, type EventEnvelope } from '@caisson/protocol';
+import { BusTopic, isTerminal, knownTypeOf, type EventEnvelope } from '@caisson/protocol';
 import type { ReadOptions } from '../admission/index.ts';
 import { readEvents } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
@@ -22,7 +22,7 @@ export async function* followRun(
   if (engine.ledger.run(runId)?.ending !== undefined) ended.abort();
   const onIdle = createLook(engine);
   for await (const event of readEvents(engine.feed, { ...options, runId, until: ended.signal, onIdle })) {
-    if (isTerminal(recordedTypeOf(event))) ended.abort();
+    if (isTerminal(knownTypeOf(event))) ended.abort();
     yield event;
   }
 }

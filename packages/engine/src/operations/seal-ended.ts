@@ -9,7 +9,7 @@
  * M5  A run that is sealed only when a person names it is reported once, and by `doctor --repair`.
  */
 import { LockTimeoutError } from '@caisson/ground';
-import { BusTopic, isTerminal, recordedTypeOf } from '@caisson/protocol';
+import { BusTopic, isTerminal, knownTypeOf } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
 import {
@@ -81,7 +81,7 @@ export async function sealIfMissing(engine: Engine, runId: string): Promise<Erro
 
 /** From the events: the row could have been changed. */
 function isUnsealed(events: readonly StoredEvent[]): boolean {
-  const types = new Set(events.map(recordedTypeOf));
+  const types = new Set(events.map(knownTypeOf));
   return [...types].some(isTerminal) && !types.has('evidence.sealed') && !types.has('run.forgotten');
 }
 

@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import { isEnding, recordedTypeOf, type Ending } from '@caisson/protocol';
+import { isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
 import {
   IllegalTransitionError,
   type RunRecord,
@@ -186,7 +186,7 @@ function handleOf(launched: Launched): WorkerHandle {
 
 /** Throws for a launch that this version cannot read: there is a worker, and maybe work, that it knows nothing of. */
 function lastLaunched(events: readonly StoredEvent[]): Launched | undefined {
-  const last = events.findLast((event) => recordedTypeOf(event) === 'attempt.launched');
+  const last = events.findLast((event) => knownTypeOf(event) === 'attempt.launched');
   if (last === undefined || last.type === 'attempt.launched') return last;
   throw new Error('its worker was started by another version, whose record this one cannot read');
 }
