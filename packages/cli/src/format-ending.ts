@@ -134,18 +134,31 @@ type Sealed = NonNullable<DispatchResult['result']>;
 
 /** The outcome of a check, and its lens. */
 export function describeVerify({ passed, lens }: NonNullable<Sealed['verify']>, style: Style): Painted {
-  return line`verify: ${passed ? style.green('passed') : style.red('did not pass')} (${lens})`;
+  return line`verify: ${paintPassed(passed, style)} (${lens})`;
 }
 
-/** Checks whose failure ends a run. */
-export function describeGates({ blocks }: Sealed, style: Style): Painted[] {
+/** Each block of the user's own pipeline; of ours only checks whose failure ends a run. */
+export function describeBlocks({ blocks }: Sealed, isOwnPipeline: boolean, style: Style): Painted[] {
+  if (isOwnPipeline) return blocks.map((block) => describeBlock(block, style));
   return blocks
     .filter((block) => block.lens === 'gate')
-    .map(
-      ({ status }) =>
-        line`checked: ${status === 'ok' ? style.green('passed') : style.red('did not pass')} (gate)`,
-    );
+    .map(({ status }) => line`checked: ${paintPassed(status === 'ok', style)} (gate)`);
 }
+
+function describeBlock(
+  { kind, ordinal, status, lens, exitCode, durationMs }: Sealed['blocks'][number],
+  style: Style,
+): Painted {
+  const what = `${kind}${lens === undefined ? '' : ` (${lens})`}`;
+  const exit = exitCode === undefined ? '' : `, exit ${exitCode}`;
+  const outcome = status === 'ok' ? style.green(status) : style.red(WORDS_OF_BLOCK[status]);
+  return line`block ${ordinal + 1}: ${what} ${outcome}${exit} in ${formatDuration(durationMs)}`;
+}
+
+const WORDS_OF_BLOCK = { failed: 'failed', timeout: 'timed out', reported: 'did not pass' } as const;
+
+const paintPassed = (passed: boolean, style: Style): Painted =>
+  passed ? style.green('passed') : style.red('did not pass');
 
 const ROOM_HINT =
   'the clean room has the patch, workspace.include and what workspace.setup makes; --verify-lens verify checks where the agent worked';

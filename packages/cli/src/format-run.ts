@@ -2,9 +2,9 @@
 import { isEnding, type DispatchResult, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
 import {
   describeApply,
+  describeBlocks,
   describeBranch,
   describeFailure,
-  describeGates,
   describeHeadline,
   describeHint,
   describeTotal,
@@ -168,7 +168,7 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
     .filter((event) => event.type === 'capture.done')
     .findLast(({ what }) => what === 'patch');
   if (verify !== undefined) lines.push(describeVerify(verify, style));
-  lines.push(...describeGates(sealed, style));
+  lines.push(...describeBlocks(sealed, result.resolved.pipeline !== undefined, style));
   if (sealed.patchRef !== undefined && result.unpatched === undefined)
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured.files)}, `}caisson diff ${runId}`,

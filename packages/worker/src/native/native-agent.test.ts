@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -204,6 +205,14 @@ test('a session that is not there is an error, not a new one', async () => {
     resume: '00000000-0000-0000-0000-000000000000',
   });
   expect((await ended).lines.at(-1)).toMatchObject({ type: 'error' });
+});
+
+test('its tools are those of its descriptor', async () => {
+  const { ended, server } = await start([say('hi')]);
+  await ended;
+  const body = server.requests[0]?.body as { tools: { name: string }[] };
+  const named = Object.values(RUNTIME_DESCRIPTORS['native']?.tools ?? {}).join(' ');
+  expect(body.tools.map((tool) => tool.name).toSorted()).toEqual(named.split(' ').toSorted());
 });
 
 test('only the tools that the config names are offered', async () => {
