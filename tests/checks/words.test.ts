@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,4 +17,16 @@ test.each([
   execFileSync('git', ['init', '--quiet'], { cwd: root });
   execFileSync('git', ['add', '.'], { cwd: root });
   expect(spawnSync(process.execPath, [SCRIPT], { cwd: root }).status).toBe(status);
+});
+
+test('each word of the glossary stands in the code', () => {
+  const root = resolve(import.meta.dirname, '../..');
+  const rows = readFileSync(join(root, 'docs/glossary.md'), 'utf8').matchAll(/^\| ([a-z][^|(]*)/gm);
+  const words = [...rows].slice(1).flatMap(([, word = '']) => word.trim().split(', '));
+  const argv = ['grep', '-ohiE', `(${words.join('|').replaceAll(' ', '[- ]?')})`, '--', 'packages'];
+  const found = execFileSync('git', argv, { cwd: root, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 });
+  const inCode = new Set(found.toLowerCase().replaceAll('-', ' ').split('\n'));
+  const isInCode = (word: string): boolean =>
+    [word, word.replaceAll(' ', '')].some((form) => inCode.has(form.replaceAll('-', ' ')));
+  expect(words.filter((word) => !isInCode(word))).toEqual([]);
 });

@@ -73,7 +73,7 @@ export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
 
 /** What the worker is doing, and its counts so far. */
 export const progressFields = () => ({
-  phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
+  phase: z.enum(['setup', 'agent', 'capture', 'script']),
   message: z.optional(z.string()),
   tool: z.optional(z.nullable(z.string())),
   turns: z.optional(count()),
