@@ -53,3 +53,30 @@ it('runs of a newer version are shown as far as they can be read', { timeout: 60
   expect(stdout).not.toContain(' 0 ms');
   expect((await project.caisson('logs', failed)).stdout).toMatch(/dispatch.failed +a newer version wrote it/);
 });
+
+it('a configuration of a newer version blocks work, and no reading', { timeout: 60_000 }, async () => {
+  const project = createProject({ config: 'state: kept\n' });
+  const { runId } = await project.run('--', 'echo', 'hello');
+  const newer = 'future: { colour: red }\nlimits: { naps: 3, timeout: soon }\n';
+  project.write('caisson.yaml', `state: kept\n${newer}`);
+  for (const argv of [['runs'], ['show', runId]]) {
+    const { code, stdout, stderr } = await project.caisson(...argv);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(runId)]);
+    for (const left of ['unknown key "future"', 'unknown key "naps" in limits', 'limits.timeout: '])
+      expect(stderr).toMatch(new RegExp(`note: left out here: .*${left}`));
+  }
+  for (const argv of [['run', '--', 'true'], ['gc']]) {
+    const { code, stderr } = await project.caisson(...argv);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/error: .*unknown key "future"/)]);
+  }
+  project.write('caisson.yaml', `state: [kept]\n${newer}`);
+  expect(await project.caisson('runs')).toMatchObject({ code: 2, stdout: '' }); // never of another folder
+});
+
+it('a host without a request says who starts one', async () => {
+  const project = createProject();
+  for (const argv of [['host'], ['host', 'run_00000000000000000001']]) {
+    const { code, stderr } = await project.caisson(...argv);
+    expect([argv, code, stderr]).toEqual([argv, 2, expect.stringContaining('caisson run --detach "…"')]);
+  }
+});

@@ -25,7 +25,8 @@ export interface CaissonOptions extends EngineOptions {
   readonly flags?: LoadConfigOptions['flags'];
   /**
    * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
-   * disk, for example). Such runs are then shown as they were.
+   * disk, for example). Such runs are then shown as they were. With it, a key of the configuration that this version
+   * does not know is a notice, and nothing is settled, started or removed; without it, it is an error.
    */
   readonly onUnsettled?: (error: Error) => void;
   /**

@@ -1,6 +1,6 @@
 /** The library: Caisson for programs and for the CLI. */
 import { BusTopic, definedOnly, toEnvelope } from '@caisson/protocol';
-import { requireTrust, withTrust } from './composition/trusted-config.ts';
+import { requireTrust, requireUnderstood, withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
 import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
@@ -36,10 +36,22 @@ export type * from './caisson-contract.ts';
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const cwd = options.cwd ?? getCurrentFolder();
   const live = await createLiveConfig(
-    withTrust({ cwd, flags: { ...options.flags, state: options.stateDir } }),
+    withTrust({
+      cwd,
+      flags: { ...options.flags, state: options.stateDir },
+      onlyReads: options.onUnsettled !== undefined,
+    }),
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const engine = createEngine(live.current, cwd, options);
+  const { unread = [] } = live.current;
+  for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
+  if (unread.length === 0) await settleLeft(engine, options);
+  return createLibrary(engine, cwd, live);
+}
+
+/** Settles what dead hosts left: runs, seals and interrupted applies. */
+async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void> {
   try {
     const { left } = await engine.recover();
     // A run that cannot be settled now blocks no work.
@@ -58,7 +70,6 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
     }
     options.onUnsettled(error as Error);
   }
-  return createLibrary(engine, cwd, live);
 }
 
 type Find = (given: string) => string;
@@ -190,7 +201,10 @@ function keeps(
   find: Find,
 ): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc' | 'usage'> {
   return {
-    apply: async (run, how) => applyRun(engine, find(run), how),
+    async apply(run, how) {
+      requireUnderstood(engine.config);
+      return applyRun(engine, find(run), how);
+    },
     export: (run, to) => exportHere(engine, find(run), to),
     verify: (run, how = {}) => verifyHere(engine, run, how),
     async seal(run) {

@@ -6,7 +6,10 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--all]',
-  about: 'Agents that cannot continue leave a question; their run waits for an answer.',
+  about:
+    'An agent that cannot continue writes its question into .caisson/needs_input.json and stops: { "question", "options",\n' +
+    '"context", "partial_state" }, all but the first optional. Its run ends with dispatch.needs_input and exit code 3, and\n' +
+    'has the status waiting until caisson answer.',
   options: { all: { type: 'boolean', summary: 'also answered and expired ones' } },
   examples: [{ line: 'caisson questions', says: 'Which runs wait for an answer, and to which question.' }],
   run: ({ options, output }) =>

@@ -30,11 +30,17 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<Explaine
   return explainBare(withTrust(options));
 }
 
+/** Throws if a file of the configuration was not understood completely: call it before anything is started or removed. */
+export function requireUnderstood({ unread }: ResolvedConfig): void {
+  if (unread?.[0] !== undefined) throw unread[0];
+}
+
 /**
  * Throws if the project asks for something that the user has not agreed to: call it before using that. `parts` are the
  * top-level keys that are about to be used; without them all are.
  */
 export async function requireTrust(config: ResolvedConfig, parts?: readonly string[]): Promise<void> {
+  requireUnderstood(config);
   if (isTrusted(config, parts)) return;
   throw new TrustRequiredError(await openTrust().report(config.asked));
 }

@@ -1,4 +1,5 @@
 import type { ConfigFile, Mode } from '@caisson/protocol';
+import type { ConfigError } from './errors.ts';
 import type { SettingKey } from './settings.ts';
 
 /** Where a value came from: `flag` beats `env` beats `file` (the project's) beats `user` (the user's file) beats `default`. */
@@ -48,6 +49,11 @@ export interface LoadConfigOptions {
   readonly usesProject?: boolean;
   /** Without it, nothing that a project's file asks for has an effect. */
   readonly decideTrust?: DecideTrust;
+  /**
+   * For callers that only read: what this version cannot understand in a file, such as a key of a newer version, counts
+   * as absent and is in `unread`. Otherwise it throws.
+   */
+  readonly onlyReads?: boolean;
   /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined means absent. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
 }
@@ -92,6 +98,8 @@ export interface ResolvedConfig {
   readonly trust: TrustDecision;
   /** What the project's file asks for, agreed to or not. */
   readonly asked: TrustRequest;
+  /** What was not understood in the files; never empty, and then nothing may be started or removed. */
+  readonly unread?: readonly ConfigError[];
   readonly stateDir: string;
   readonly folders: UserFolders;
   readonly runtime: string | null;

@@ -16,7 +16,7 @@ import { gatherSettings, type Layer, type Settings } from './gather-settings.ts'
 import { readHostEnvironment } from './host-environment.ts';
 import { mergeFiles } from './merge-files.ts';
 import { expandHome } from './named-paths.ts';
-import { parseConfigDocument } from './parse-config.ts';
+import { parseConfigDocument, valueAt } from './parse-config.ts';
 import { CONFIG_FILE_NAME, findProject, isNamed, type FoundProject } from './project-root.ts';
 import { listRows } from './config-rows.ts';
 import { envNameOf, type SettingKey } from './settings.ts';
@@ -42,8 +42,11 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
   const { root: projectRoot, refusal } = locateProject(given);
   // Without the project's files its root is known even where they must not be used.
   if (refusal !== null && given.usesProject) throw refusal;
-  const user = given.ignoresFile ? null : await readUserConfig(folders);
-  const written = !given.usesProject ? null : await readProjectFile(projectRoot);
+  const unread: ConfigError[] = [];
+  const onUnread =
+    options.onlyReads === true ? (error: ConfigError): void => void unread.push(error) : undefined;
+  const user = given.ignoresFile ? null : await readUserConfig(folders, onUnread);
+  const written = !given.usesProject ? null : await readProjectFile(projectRoot, onUnread);
   const project = await weighFile(projectRoot, written?.file ?? {}, user?.file ?? {}, options.decideTrust);
   const layers: Layer[] = [
     ...(written === null ? [] : [{ source: 'file' as const, ...written, file: project.file }]),
@@ -60,8 +63,10 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
       userFile: user?.document.file ?? null,
       trust: project.trust,
       asked: project.asked,
+      ...(unread.length === 0 ? {} : { unread }),
     },
   });
+  refuseOtherState(config, { file: written, user });
   const withheld = project.trust.kind === 'required' ? project.asked.asks : [];
   return {
     config,
@@ -69,13 +74,26 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
   };
 }
 
-async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> {
+async function readProjectFile(
+  projectRoot: string,
+  onUnread?: (error: ConfigError) => void,
+): Promise<ParsedFile | null> {
   const path = join(projectRoot, CONFIG_FILE_NAME);
   if (!isNamed(path)) return null;
   const document = await readConfigDocument(path);
-  const file = await parseConfigDocument(document);
+  const file = await parseConfigDocument(document, onUnread);
   refuseLogin(document, file);
   return { document, file };
+}
+
+/** A file that names its state folder and is not understood completely: another folder must not be read in its place. */
+function refuseOtherState(config: ResolvedConfig, files: Record<'file' | 'user', ParsedFile | null>): void {
+  const [error] = config.unread ?? [];
+  const sources = (['file', 'user'] as const).filter(
+    (source) => valueAt(files[source]?.document.value, ['state']) !== undefined,
+  );
+  const isUsed = ['flag', 'env', sources[0]].includes(config.sourceOf('state'));
+  if (error !== undefined && sources.length > 0 && !isUsed) throw error;
 }
 
 /** The log-in is the user's own: no project, trusted or not, decides that a run gets it. */
@@ -104,7 +122,7 @@ interface Assembly {
   readonly file: ConfigFile;
   readonly settings: Settings;
   readonly folders: UserFolders;
-  readonly about: Pick<ResolvedConfig, 'file' | 'userFile' | 'trust' | 'asked'>;
+  readonly about: Pick<ResolvedConfig, 'file' | 'userFile' | 'trust' | 'asked' | 'unread'>;
 }
 
 function assemble({ projectRoot, file, settings, folders, about }: Assembly): ResolvedConfig {

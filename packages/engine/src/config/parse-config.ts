@@ -5,19 +5,46 @@ import { keysAt } from './schema-keys.ts';
 
 /**
  * Guards the file's edge: returns what the schema accepts, or throws a {@link ConfigError} that lists every problem.
+ * `onUnread` gets that error instead where the rest of the file can be used without what it names.
  */
-export async function parseConfigDocument(document: ConfigDocument): Promise<ConfigFile> {
+export async function parseConfigDocument(
+  document: ConfigDocument,
+  onUnread?: (error: ConfigError) => void,
+): Promise<ConfigFile> {
   const parsed = ConfigFile.safeParse(document.value);
   if (parsed.success) return parsed.data;
-  const problems = (await explainConfigIssues(document.value)).flatMap((issue) =>
-    toProblems(document, issue),
-  );
+  const issues = await explainConfigIssues(document.value);
+  const error = toError(document, issues);
+  const readable = onUnread === undefined ? null : ConfigFile.safeParse(leaveOut(document.value, issues));
+  if (readable?.success !== true) throw error;
+  onUnread?.(error);
+  return readable.data;
+}
+
+function toError(document: ConfigDocument, issues: readonly ConfigIssue[]): ConfigError {
+  const problems = issues.flatMap((issue) => toProblems(document, issue));
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const [first, ...rest] = problems;
-  throw new ConfigError([
+  return new ConfigError([
     first ?? { file: document.file, message: 'is not a valid configuration.' },
     ...rest,
   ]);
+}
+
+/** Without each member that has an issue; of a list nothing is left out but the whole. */
+function leaveOut(value: unknown, issues: readonly ConfigIssue[]): unknown {
+  const rest = structuredClone(value);
+  for (const issue of issues) {
+    const paths =
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    for (const path of paths) {
+      const inList = path.findIndex((part) => typeof part === 'number');
+      const whole = inList === -1 ? path : path.slice(0, inList);
+      const parent = valueAt(rest, whole.slice(0, -1));
+      if (typeof parent === 'object' && parent !== null) Reflect.deleteProperty(parent, whole.at(-1) ?? '');
+    }
+  }
+  return rest;
 }
 
 function toProblems(document: ConfigDocument, issue: ConfigIssue): ConfigProblem[] {

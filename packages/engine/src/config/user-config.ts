@@ -17,12 +17,15 @@ export interface ParsedFile {
 }
 
 /** The user's file, with its paths made absolute; `null` where there is none. */
-export async function readUserConfig(folders: UserFolders): Promise<ParsedFile | null> {
+export async function readUserConfig(
+  folders: UserFolders,
+  onUnread?: (error: ConfigError) => void,
+): Promise<ParsedFile | null> {
   const path = join(folders.config, USER_CONFIG_FILE_NAME);
   if (!isThere(path)) return null;
   demandOwn(path);
   const document = await readConfigDocument(path);
-  const file = anchorFile(await parseConfigDocument(document), dirname(path), folders.home);
+  const file = anchorFile(await parseConfigDocument(document, onUnread), dirname(path), folders.home);
   return { document, file };
 }
 

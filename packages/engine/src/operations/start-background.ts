@@ -174,7 +174,15 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 
 /** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
 function readRequest({ stamp }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
-  const text = stamp.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
+  const stored = unlessErrno(() => readFileSync(paths.request, 'utf8'), null, 'ENOENT');
+  if (stored === null)
+    throw new BackgroundRefusedError({
+      code: 'USAGE',
+      message: `no request waits for a host as ${runId}`,
+      retryable: false,
+      remedy: 'Start one: caisson run --detach "…".',
+    });
+  const text = stamp.unwrap(purposeOf(runId), stored);
   rmSync(paths.request);
   if (text !== null) return parseRequest(JSON.parse(text));
   throw new BackgroundRefusedError({
