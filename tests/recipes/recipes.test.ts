@@ -12,6 +12,8 @@ const ENDS_WITH = [
   'oxlint',
   'tsc -p .',
   'npm run check-boundaries',
+  'knip --no-progress',
+  'node scripts/check-words.ts',
 ];
 
 const AGENT = `#!/bin/sh
@@ -33,6 +35,7 @@ vi.setConfig({ testTimeout: 120_000 });
 beforeAll(() => {
   root = copyTree();
   followRecipes(root, RECIPES);
+  runCommand(root, 'git init --quiet && git add --all'); // the check of words reads what git has
   for (const line of [...ENDS_WITH, 'npm run build']) runCommand(root, line);
 }, 600_000);
 

@@ -2,7 +2,7 @@ import { DEFAULT_NAMESPACE, type BoardEntry, type Caisson } from '@caisson/engin
 import { definedOnly, parseDuration } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatSessions } from '../format-sessions.ts';
+import { printSessions } from '../format-sessions.ts';
 import type { Output } from '../output.ts';
 import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
@@ -32,15 +32,7 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
-        if (positionals.length > 0)
-          throw new UsageError(
-            `caisson board needs a session: "${positionals.join(' ')}" of which session?`,
-            {
-              remedy: 'Name it with --session; caisson board alone lists the sessions.',
-            },
-          );
-        const sessions = await caisson.sessions.list();
-        output.result(sessions, () => formatSessions(sessions, output.style.bold));
+        await printSessions('caisson board', positionals, caisson, output);
         return EXIT_CODES.finished;
       }
       await act(caisson, session, positionals, options, output);
@@ -65,9 +57,7 @@ async function act(
   const namespace = choices.namespace ?? DEFAULT_NAMESPACE;
   switch (verb) {
     case 'get': {
-      const entries = await board.read({
-        ...definedOnly({ namespace: choices.namespace, key }),
-      });
+      const entries = await board.read(definedOnly({ namespace: choices.namespace, key }));
       output.result(entries, () => formatEntries(entries));
       return;
     }

@@ -1,8 +1,7 @@
 import { definedOnly } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatSessions } from '../format-sessions.ts';
-import { UsageError } from '../usage-error.ts';
+import { printSessions } from '../format-sessions.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -18,15 +17,7 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
-        if (positionals.length > 0)
-          throw new UsageError(
-            `caisson context needs a session: "${positionals.join(' ')}" of which session?`,
-            {
-              remedy: 'Name it with --session; caisson context alone lists the sessions.',
-            },
-          );
-        const sessions = await caisson.sessions.list();
-        output.result(sessions, () => formatSessions(sessions, output.style.bold));
+        await printSessions('caisson context', positionals, caisson, output);
         return EXIT_CODES.finished;
       }
       const [key] = positionals;

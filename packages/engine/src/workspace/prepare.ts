@@ -119,21 +119,27 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
   if (startTree !== null) await checkOut(gitDir, path, options);
   return {
     ...describeAttempt(options, attemptDir),
-    path,
-    mountPath: path,
-    cwd: path,
-    gitDir,
-    custodyDir,
-    isUserRepository: false,
+    ...describeOwnFolder(path, gitDir, custodyDir),
     baselineTree: EMPTY_TREE.sha1,
     ...(startTree === null ? {} : { startTree }),
-    baseCommit: null,
     baselineCommit: null,
     exclude: ['.caisson'],
     ...definedOnly({ cleanRoom }),
     warnings: work === undefined || startTree !== null ? [] : [describeLostWork(work)],
   };
 }
+
+/** What a workspace outside of the user's repository is. */
+const describeOwnFolder = (path: string, gitDir: string, custodyDir: string) =>
+  ({
+    path,
+    mountPath: path,
+    cwd: path,
+    gitDir,
+    custodyDir,
+    isUserRepository: false,
+    baseCommit: null,
+  }) as const;
 
 /** In place, in a folder that no repository holds. */
 async function prepareFolder(options: PrepareOptions, attemptDir: string): Promise<PreparedWorkspace> {
@@ -159,14 +165,8 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
   const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   return {
     ...describeAttempt(options, attemptDir),
-    path,
-    mountPath: path,
-    cwd: path,
-    gitDir,
-    custodyDir,
-    isUserRepository: false,
+    ...describeOwnFolder(path, gitDir, custodyDir),
     baselineTree: staged.tree,
-    baseCommit: null,
     baselineCommit,
     ...definedOnly({ cleanRoom }),
     exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],

@@ -31,9 +31,7 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
       inputSchema: objectSchema({ namespace: NAMESPACE, key: { type: 'string' } }),
       async run(input) {
         const { namespace, key } = ReadInput.parse(input ?? {});
-        const entries = await board.read({
-          ...definedOnly({ namespace, key }),
-        });
+        const entries = await board.read(definedOnly({ namespace, key }));
         return JSON.stringify({ entries }); // an object: gemini's client accepts nothing else
       },
     },

@@ -43,9 +43,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
       }),
       async run(input) {
         const { key, after } = ReadInput.parse(input ?? {});
-        const findings = await registry.read({
-          ...definedOnly({ key, after }),
-        });
+        const findings = await registry.read(definedOnly({ key, after }));
         return JSON.stringify({ findings }); // an object: gemini's client accepts nothing else
       },
     },

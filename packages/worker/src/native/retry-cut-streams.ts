@@ -19,9 +19,9 @@ export function retryCutStreams(stream: StreamFn): StreamFn {
       const { stopReason, errorMessage = '' } = await answer.result();
       const isCut = stopReason === 'error' && CUT.test(errorMessage);
       if (!isCut || retries === MAX_RETRIES || options?.signal?.aborted === true) return answer;
-      await pause(FIRST_PAUSE_MS * 2 ** retries, undefined, {
-        ...definedOnly({ signal: options?.signal }),
-      }).catch(() => undefined); // an order to stop is seen by the next request
+      await pause(FIRST_PAUSE_MS * 2 ** retries, undefined, definedOnly({ signal: options?.signal })).catch(
+        () => undefined,
+      ); // an order to stop is seen by the next request
     }
   };
 }

@@ -1,12 +1,6 @@
-import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
+import { BUILT_IN_RUNTIMES, RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { expect, test } from 'vitest';
-import type { DriverInput } from './contract.ts';
-import { claudeCode } from './claude-code/driver.ts';
-import { codex } from './codex/driver.ts';
-import { gemini } from './gemini/driver.ts';
-import { native } from './native/driver.ts';
-import { opencode } from './opencode/driver.ts';
-import { pi } from './pi/driver.ts';
+import { findDriver, type DriverInput } from './index.ts';
 
 const input: DriverInput = {
   bin: '/bin/agent',
@@ -20,7 +14,12 @@ const input: DriverInput = {
   isRoot: false,
 };
 
-test.each([claudeCode, codex, gemini, native, opencode, pi])(
+/** What ACP and plain commands take is that of the program behind them. */
+const DRIVERS = BUILT_IN_RUNTIMES.filter((name) => name !== 'acp' && name !== 'command').flatMap(
+  (name) => findDriver(name) ?? [],
+);
+
+test.each(DRIVERS)(
   '$name sets exactly what its descriptor says it takes, and nothing that its agent did not say',
   (driver) => {
     const reported = JSON.stringify(
