@@ -48,7 +48,7 @@ describe('a branch that is taken meanwhile', { timeout: 120_000 }, () => {
     expect([code, status]).toEqual([1, 'done']);
     expect(branch).toEqual({
       name: 'work',
-      commit: project.git('rev-parse', ref).trim(),
+      commit: project.git('rev-parse', `refs/caisson/${runId}/branch/1`).trim(),
       status: 'taken',
       detail: `there is already a branch work; the work is in ${ref}: git branch OTHER-NAME ${branch.commit}`,
     });

@@ -29,7 +29,7 @@ it(
     );
     expect(await gc()).toMatchObject({
       heldBack: places,
-      workspaces: [expect.anything(), expect.anything()],
+      workspaces: [],
     });
     expect(readFileSync(join(place, 'deep/large'), 'utf8')).toBe('x'.repeat(5000));
     expect((await project.caisson('gc')).stdout).toContain(`kept, because it is the only copy: ${place}`);
@@ -100,7 +100,6 @@ it('gc --held-back deletes what gc names, and names what it deletes', { timeout:
   const place = join(project.root, '.caisson/held-back', `${run.runId}.1`);
   const named = await project.caisson('gc', '--older-than', '0s');
   expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(`the only copy: ${place}`)]);
-  expect(named.stdout).not.toContain(' 0 trashed workspaces');
   const young = await project.caisson('gc', '--held-back', '--older-than', '1d');
   expect([young.stdout, existsSync(place)]).toEqual([
     expect.stringContaining(`the only copy: ${place}`),

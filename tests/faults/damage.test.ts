@@ -1,5 +1,7 @@
 /** Damage of every kind: doctor and gc name it, and whatever is not damaged goes on as before. */
+import { execFileSync } from 'node:child_process';
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -101,14 +103,11 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
 
 it('refs and worktrees that no run owns, and worktrees without their repository, are named', async () => {
   const project = createProject();
-  const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
+  const run = await runAndLeave(project, 'new.txt');
   const [checkpoint = ''] = project.git('for-each-ref', '--format=%(objectname)', 'refs/caisson').split('\n');
   project.git('update-ref', 'refs/caisson/run_00000000000000000000/1', checkpoint);
   writeFileSync(join(project.root, '.git/refs/caisson', run.runId, '9'), '');
-  const trashed = readdirSync(inState(project, 'trash')).find((name) => name.startsWith(run.runId)) ?? '';
-  mkdirSync(inState(project, 'worktrees'), { recursive: true });
   mkdirSync(inState(project, 'worktrees/run_00000000000000000000.1'));
-  renameSync(inState(project, 'trash', trashed), inState(project, 'worktrees', trashed));
   const { found, code } = await examine(project);
   expect([code, found['checkpoints']?.findings, found['worktrees']?.findings]).toEqual([
     1,
@@ -157,10 +156,8 @@ it('beside a ledger that has lost runs gc removes no blob, and repair saves thei
   const project = createProject();
   await project.run('--', 'true');
   const older = readFileSync(inState(project, 'ledger.db'));
-  const lost = await project.run('--', 'sh', '-c', 'echo lost > lost.txt');
+  const lost = await runAndLeave(project, 'lost.txt');
   writeFileSync(inState(project, 'ledger.db'), older);
-  const [trashed = ''] = readdirSync(inState(project, 'trash')).filter((name) => name.startsWith(lost.runId));
-  renameSync(inState(project, 'trash', trashed), inState(project, 'worktrees', trashed));
   const past = Date.now() / 1000 - 86_400;
   const blobs = readdirSync(inState(project, 'store/blobs'), { recursive: true, withFileTypes: true });
   for (const blob of blobs) utimesSync(join(blob.parentPath, blob.name), past, past);
@@ -228,7 +225,7 @@ it.each(DAMAGES)(
     const run = await project.run('--scope', 'new.txt', '--', 'sh', '-c', work);
     damage(blobFile(project, ref(await project.events(run.runId), 'patchRef')));
     const checkpoint = `refs/caisson/${run.runId}/1`;
-    const get = `git diff --binary ${checkpoint}^ ${checkpoint} | git apply`;
+    const get = `git diff --binary ${project.git('rev-parse', 'HEAD^{tree}').trim()} ${checkpoint} | git apply`;
     const shown = await project.caisson('show', run.runId);
     expect(shown.stdout).toContain(`the work is in: checkpoint ${checkpoint}`);
     expect(shown.stdout).toContain(get);
@@ -248,10 +245,8 @@ it.each(DAMAGES)(
 
 it('an attempt folder in a state folder that was moved goes to the trash, and doctor --repair says where', async () => {
   const before = createProject();
-  const run = await before.run('--', 'sh', '-c', 'echo work > new.txt');
+  const run = await runAndLeave(before, 'new.txt');
   const name = `${run.runId}.1`;
-  mkdirSync(inState(before, 'worktrees'), { recursive: true });
-  renameSync(inState(before, 'trash', name), inState(before, 'worktrees', name));
   const root = `${before.root}-moved`;
   renameSync(before.root, root);
   const project = createProject({ at: root, env: before.env });
@@ -286,3 +281,21 @@ it('a mark that a run was forgotten, which nobody forgot, is found and taken awa
   expect([repaired.map(({ id }) => id), left, after]).toEqual([['forgotten'], {}, 0]);
   expect((await project.caisson('diff', run.runId)).code).toBe(0);
 }, 120_000);
+
+/** A run whose workspace is still there, as if its host had died before it could remove it. */
+async function runAndLeave(project: Project, file: string): Promise<{ runId: string }> {
+  const worktrees = inState(project, 'worktrees');
+  const aside = join(project.root, '../aside');
+  const program = `echo work > ${file}; until [ -e go ]; do sleep 0.05; done; rm go`;
+  const child = project.start('run', '-o', 'json', '--', 'sh', '-c', program);
+  const ended = finish(child);
+  const listed = (): string[] => (existsSync(worktrees) ? readdirSync(worktrees) : []);
+  const name = await until('the work', () =>
+    listed().find((each) => existsSync(join(worktrees, each, 'files', file))),
+  );
+  execFileSync('cp', ['-a', join(worktrees, name), aside]);
+  writeFileSync(join(worktrees, name, 'files/go'), '');
+  const { runId } = JSON.parse((await ended).stdout) as { runId: string };
+  renameSync(aside, join(worktrees, name));
+  return { runId };
+}

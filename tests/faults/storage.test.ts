@@ -146,6 +146,29 @@ describe('a disk that a run filled itself', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a disk that earlier runs have filled', { timeout: 120_000 }, () => {
+  it('is freed by the command that the waiting run names, and the run ends', async (context) => {
+    const project = createProject();
+    project.write('.gitignore', 'build\n.caisson\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'ignore');
+    const disk = mountDisk(project, 'size=9m', context);
+    const state = ['--state-dir', join(disk, 'state')];
+    const made = (bytes: number): string[] => ['--', 'sh', '-c', `head -c ${bytes} /dev/urandom >build`];
+    expect((await project.run(...state, ...made(4_000_000))).status).toBe('done');
+    const host = project.start('run', ...state, '--retries', '0', ...made(20_000_000));
+    let said = '';
+    host.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const ended = finish(host);
+    await untilWaits(host);
+    const [, command = ''] = /caisson (gc --older-than 0s) frees up to 3\.8m/.exec(said) ?? [];
+    const swept = await project.caisson(...command.split(' '), ...state);
+    expect([swept.code, swept.stdout]).toEqual([0, expect.stringMatching(/freed 3\.\d MiB/)]);
+    expect((await ended).stderr).not.toContain('    at ');
+    expectReadable(join(disk, 'state'));
+  });
+});
+
 describe('the disk of the repository, with the state elsewhere', { timeout: 120_000 }, () => {
   const FULL =
     /the disk that holds \S*\/disk\/\.git\S* is full: git .*No space left on device.* Free some space/s;

@@ -106,6 +106,7 @@ const WORDS: EnvelopeHandlers<string> = {
     `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
   'run.applied': ({ files, hasConflicts }) =>
     `its work was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
+  'trash.deleted': ({ path, bytes, why }) => `${text(path)}, ${formatBytes(bytes)} (${why})`,
   'run.forgotten': () => 'its contents were deleted',
   'worker.progress': ({ phase, message, tool }) =>
     sentence([phase, message !== undefined && text(message), tool != null && text(tool)]),

@@ -81,6 +81,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'capture.done': ({ what, files }) => `${what}: ${countFiles(files)}`,
   'prompt.compiled': nothing,
   'run.applied': nothing,
+  'trash.deleted': nothing,
   'run.forgotten': nothing,
   'worker.progress': nothing,
   'worker.heartbeat': nothing,

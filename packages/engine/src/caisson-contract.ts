@@ -8,8 +8,8 @@ import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
 import type { CancelOutcome } from './operations/cancel-run.ts';
-import type { StateUsage } from './attempt/index.ts';
-import type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
+import type { GarbageOptions, GarbageReport } from './operations/garbage-report.ts';
+import type { ProjectUsage } from './operations/measure-usage.ts';
 import type { LogName } from './operations/read-run-log.ts';
 import type { RegistryApi } from './operations/registry-api.ts';
 import type { ListedRun } from './operations/list-runs.ts';
@@ -129,8 +129,8 @@ export interface Caisson {
   /** Seals a run that ended without a signature; without a name, all of them. Returns those that were sealed now. */
   seal(run?: string): Promise<readonly string[]>;
   forget(run: string): Promise<string>;
-  /** What the state folder takes, in bytes on the disk. */
-  usage(): Promise<StateUsage>;
+  /** What the state folder and our refs take, in bytes on the disk. */
+  usage(): Promise<ProjectUsage>;
   gc(options?: GarbageOptions): Promise<GarbageReport>;
   close(): Promise<void>;
 }

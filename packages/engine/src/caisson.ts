@@ -6,6 +6,7 @@ import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { cancelRun } from './operations/cancel-run.ts';
 import { collectGarbage } from './operations/collect-garbage.ts';
+import { measureUsage } from './operations/measure-usage.ts';
 import { describeContinuation } from './operations/continue-run.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { discoverHere } from './operations/discover-here.ts';
@@ -19,7 +20,6 @@ import { resolveRunId } from './operations/resolve-run-id.ts';
 import { listRuns } from './operations/list-runs.ts';
 import { openQuestions } from './operations/open-questions.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
-import { measureState } from './attempt/index.ts';
 import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
 import { saveOutputs } from './operations/save-outputs.ts';
 import { showRun } from './operations/show-run.ts';
@@ -217,7 +217,7 @@ function keeps(
       await forgetRun(engine, runId);
       return runId;
     },
-    usage: () => measureState(engine.config.stateDir),
+    usage: () => measureUsage(engine),
     async gc(how) {
       await requireTrust(engine.config, ['store']);
       return collectGarbage(engine, how);

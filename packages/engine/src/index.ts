@@ -46,8 +46,8 @@ export type {
 export { diffText } from './workspace/index.ts';
 export { listPatchFiles, type PatchFile } from '@caisson/ground';
 export type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
-export type { StateUsage } from './attempt/index.ts';
-export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
+export type { GarbageOptions, GarbageReport } from './operations/garbage-report.ts';
+export type { ProjectUsage } from './operations/measure-usage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { listPricedModels, PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
 export type { ListedName, RegistryApi, ShownName } from './operations/registry-api.ts';

@@ -14,6 +14,7 @@ export type WorkBeside = z.infer<typeof WorkBeside>;
 /** Where the work was saved. `heldBack`: the file with what no ref of a repository may reach. */
 export const CheckpointRef = z.object({
   ref: z.string(),
+  /** What the ref names: the tree; in runs of earlier versions a commit of it. */
   commit: z.string(),
   tree: z.string(),
   heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),

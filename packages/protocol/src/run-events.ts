@@ -46,6 +46,7 @@ export const runEvents = {
         cwd: z.optional(z.string()),
         baseCommit: z.optional(z.nullable(z.string())),
         baselineCommit: z.optional(z.nullable(z.string())),
+        baselineTree: z.optional(z.string()),
       }),
     }),
   },
@@ -117,6 +118,13 @@ export const runEvents = {
       /** Whether conflict markers were left in them. */
       hasConflicts: z.boolean(),
     }),
+  },
+  'trash.deleted': {
+    version: 1,
+    durable: true,
+    summary:
+      'What a removed workspace had left in the trash was deleted: for its age, for the size of the trash, or because a person asked.',
+    data: z.object({ path: z.string(), bytes: z.number(), why: z.enum(['age', 'size', 'asked']) }),
   },
   'run.forgotten': {
     version: 1,

@@ -1,3 +1,4 @@
+import type { GarbageReport } from '@caisson/engine';
 import { parseDuration } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -7,20 +8,25 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 const HELD_BACK_HINT =
   'Copy what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
+const UNAPPLIED_HINT =
+  'Take the work (caisson apply RUN, caisson outputs RUN --to DIR), or delete it: caisson forget RUN, or --all --held-back.';
 const FULL_HINT =
   'Remove what you do not need of it (of a worktree: files; of a finished run: caisson forget RUN), or make the disk larger.';
+const WORDS = { age: 'for its age', size: 'for the size of the trash', asked: 'for good' } as const;
 
 export const command = defineCommand({
-  usage: '[--older-than DURATION] [--held-back]',
+  usage: '[--older-than DURATION] [--all] [--held-back]',
   about:
-    'Removes blobs that nothing refers to, old spools and result files, and expired trash. The only copy of work, such as a file too large to capture, stays and is named.\n' +
+    'Removes blobs that nothing refers to, old spools and result files, and expired trash (limits.trash, limits.trashAge), and names what leaves the trash. The only copy of work, such as a file too large to capture, stays and is named.\n' +
+    'With --all also the contents of every run that ended, as caisson forget does, with its checkpoint: only where you have its work (applied, on a branch, in place) or there was none. The next git gc of your repository removes the objects.\n' +
     'Where store.s3 is set, it also sends every blob that the bucket lacks.',
   options: {
     'older-than': {
       type: 'string',
       value: 'DURATION',
-      summary: 'what is younger is kept, 0s keeps nothing; default 1d (trash 7d, held back 0s)',
+      summary: 'what is younger is kept, 0s keeps nothing; default 1d (trash limits.trashAge, held back 0s)',
     },
+    all: { type: 'boolean', summary: 'also forget runs that ended, unless they have the only copy of work' },
     'held-back': {
       type: 'boolean',
       summary: 'delete for good, and name, also work that nothing but the state folder holds',
@@ -28,6 +34,7 @@ export const command = defineCommand({
   },
   examples: [
     { line: 'caisson gc', says: 'Clean up this project.' },
+    { line: 'caisson gc --all --older-than 0s', says: 'Keep only runs under way, and work you do not have.' },
     { line: 'caisson gc --held-back --older-than 30d', says: 'Delete also old work that was never fetched.' },
   ],
   run: ({ options, output }) =>
@@ -38,18 +45,28 @@ export const command = defineCommand({
       const report = await caisson.gc({
         ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older }),
         ...(options['held-back'] === true ? { heldBackTtlMs: older ?? 0 } : {}),
+        all: options.all === true,
       });
-      output.result(report, () => [
-        `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
-        ...(options['held-back'] === true
-          ? report.workspaces.map((path) => `deleted for good: ${path}`)
-          : []),
-        ...report.heldBack.map((path) => `kept, because it is the only copy: ${path}`),
-        ...(report.heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
-        ...(report.largest.length === 0 ? [] : ['The disk is full. What takes most space here:']),
-        ...report.largest.map(({ path, bytes }) => `  ${formatBytes(bytes)}  ${path}`),
-        ...(report.largest.length === 0 ? [] : [FULL_HINT]),
-      ]);
+      output.result(report, () => format(report));
       return EXIT_CODES.finished;
     }),
 });
+
+function format(report: GarbageReport): string[] {
+  const { forgotten, unapplied, heldBack, largest } = report;
+  return [
+    `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
+    ...(forgotten.length === 0 ? [] : [`forgot ${forgotten.length} runs: ${forgotten.join(' ')}`]),
+    `freed ${formatBytes(report.freedBytes)} in the state folder`,
+    ...report.deleted.flatMap(({ path, bytes, why }) =>
+      why === null ? [] : [`deleted ${WORDS[why]}: ${path} (${formatBytes(bytes)})`],
+    ),
+    ...heldBack.map((path) => `kept, because it is the only copy: ${path}`),
+    ...(heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
+    ...unapplied.map((runId) => `kept, because you do not have its work: ${runId}`),
+    ...(unapplied.length === 0 ? [] : [UNAPPLIED_HINT]),
+    ...(largest.length === 0 ? [] : ['The disk is full. What takes most space here:']),
+    ...largest.map(({ path, bytes }) => `  ${formatBytes(bytes)}  ${path}`),
+    ...(largest.length === 0 ? [] : [FULL_HINT]),
+  ];
+}

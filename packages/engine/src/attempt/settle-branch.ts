@@ -38,8 +38,10 @@ export async function settleBranch(
       return { branch: { name, commit, status: 'held', detail: describeOutside(outside.length, planned) } };
     const launched = events.findLast((event) => event.type === 'attempt.launched');
     const { custodyDir } = PreparedWorkspace.parse(launched?.data.workspace);
+    const attempt = Number(checkpoint.ref.slice(checkpoint.ref.lastIndexOf('/') + 1));
     const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
-    const outcome = await workspaces.writeBranch({ custodyDir, branch: planned, from });
+    const plan = { custodyDir, branch: planned, runId, attempt, from };
+    const outcome = await workspaces.writeBranch(plan);
     if (outcome.kind === 'created') return { branch: { name, commit: outcome.commit, status: 'created' } };
     return {
       branch: { name, commit, status: 'taken', detail: `${describeTaken(outcome.by)}; ${whereWork}` },

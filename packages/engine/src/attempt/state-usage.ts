@@ -1,13 +1,46 @@
 /** What uses the space of a state folder, for a user who must free some. */
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ifErrno } from '@caisson/ground';
+import { ifErrno, measureTree } from '@caisson/ground';
 import { formatSize } from '@caisson/protocol';
 
 export interface SpaceHolder {
   readonly path: string;
   readonly bytes: number;
 }
+
+/** What a part is, and the command that makes it smaller; null where none does. */
+interface Purpose {
+  readonly what: string;
+  readonly frees: string | null;
+}
+
+/** A part of a state folder. */
+export interface StatePart extends SpaceHolder, Purpose {
+  readonly name: string;
+}
+
+/** The command that frees what no run needs. */
+const COLLECT = 'caisson gc --older-than 0s';
+const FORGET = 'caisson gc --all --older-than 0s (runs whose work you have), or caisson forget RUN';
+
+const PURPOSES: Readonly<Record<string, Purpose>> = {
+  'ledger.db': { what: 'the events of all runs', frees: null },
+  store: { what: 'patches, logs, replies, outputs', frees: FORGET },
+  git: { what: 'checkpoints of runs without a repository', frees: FORGET },
+  trash: { what: 'ignored files of ended runs, and work that could not be saved', frees: COLLECT },
+  'held-back': { what: 'the only copy of work', frees: 'caisson gc --held-back, which deletes it for good' },
+  worktrees: { what: 'workspaces of runs that are under way, or were left', frees: COLLECT },
+  runtime: { what: 'what running attempts need', frees: COLLECT },
+  'runtime/layers': { what: 'what runs under way wrote into folders that they were brought', frees: COLLECT },
+  'runtime/homes': { what: 'home folders of runs under way', frees: COLLECT },
+  'runtime/spool': { what: 'what long runs printed', frees: COLLECT },
+  'runtime/sessions': { what: 'conversations that can be continued, for 7 days', frees: COLLECT },
+  registry: { what: 'agents, capabilities, env bundles and pipelines', frees: null },
+};
+const UNKNOWN: Purpose = { what: '', frees: null };
+/** Parts of `runtime` that are reported by themselves. */
+const SPLIT = Object.keys(PURPOSES).filter((name) => name.startsWith('runtime/'));
 
 /** Folders whose entries each belong to one attempt, or to one run. */
 const PARTED = [
@@ -16,25 +49,28 @@ const PARTED = [
 ];
 const WHOLE = ['store', 'ledger.db', 'ledger.db-wal'];
 const WORTH_TELLING_BYTES = 2 ** 20;
-/** A larger folder is measured in part. */
-const MAX_ENTRIES = 100_000;
 const MAX_LARGEST = 10;
 
 /** A whole state folder, by its parts. */
 export interface StateUsage {
   readonly stateDir: string;
   readonly bytes: number;
-  /** What stands directly in it, the largest first. */
-  readonly parts: readonly SpaceHolder[];
+  /** The largest first. */
+  readonly parts: readonly StatePart[];
   /** What belongs to one attempt or one run, the largest first. */
   readonly largest: readonly SpaceHolder[];
 }
 
 export async function measureState(stateDir: string): Promise<StateUsage> {
-  const names = await list(stateDir);
-  const parts = await measureAll(names.map((name) => join(stateDir, name)));
+  const parts: StatePart[] = [];
+  for (const name of [...SPLIT, ...(await list(stateDir))]) {
+    const path = join(stateDir, name);
+    const inside = parts.filter((part) => part.name.startsWith(`${name}/`));
+    const bytes = (await measureTree(path)) - sum(inside);
+    if (bytes > 0) parts.push({ name, path, bytes, ...(PURPOSES[name] ?? UNKNOWN) });
+  }
   const largest = (await measureAll(await listParts(stateDir))).slice(0, MAX_LARGEST);
-  return { stateDir, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), parts, largest };
+  return { stateDir, bytes: sum(parts), parts: parts.toSorted(byBytes), largest };
 }
 
 /** The largest first. */
@@ -43,11 +79,18 @@ export async function listLargest(stateDir: string, max = 3): Promise<SpaceHolde
   return (await measureAll([...(await listParts(stateDir)), ...whole])).slice(0, max);
 }
 
-/** The largest thing that a person can make smaller, in words, with what to do. */
+/** What frees space on a full disk: the command, if there is something for it, and the largest thing with what to do. */
 export async function describeLargest(stateDir: string): Promise<string> {
-  const [largest] = await listParts(stateDir).then(measureAll, () => []);
-  if (largest === undefined || largest.bytes < WORTH_TELLING_BYTES) return '';
-  return `Most of what Caisson has there is in ${largest.path} (${formatSize(largest.bytes)}): remove what you do not need of it, or make the disk larger.`;
+  const parts = await listParts(stateDir).then(measureAll, () => []);
+  const trash = sum(parts.filter(({ path }) => path.startsWith(join(stateDir, 'trash/'))));
+  const [largest] = parts.filter(({ path }) => !path.startsWith(join(stateDir, 'trash/')));
+  const said: string[] = [];
+  if (trash >= WORTH_TELLING_BYTES) said.push(`${COLLECT} frees up to ${formatSize(trash)}: the trash.`);
+  if (largest !== undefined && largest.bytes >= WORTH_TELLING_BYTES)
+    said.push(
+      `Most of what Caisson has there is in ${largest.path} (${formatSize(largest.bytes)}): remove what you do not need of it, or make the disk larger.`,
+    );
+  return said.join(' ');
 }
 
 async function listParts(stateDir: string): Promise<string[]> {
@@ -59,22 +102,13 @@ async function listParts(stateDir: string): Promise<string[]> {
 
 async function measureAll(paths: readonly string[]): Promise<SpaceHolder[]> {
   const found: SpaceHolder[] = [];
-  for (const path of paths) found.push({ path, bytes: await measure(path) });
-  return found.toSorted((left, right) => right.bytes - left.bytes);
+  for (const path of paths) found.push({ path, bytes: await measureTree(path) });
+  return found.toSorted(byBytes);
 }
 
-async function measure(path: string): Promise<number> {
-  const waiting = [path];
-  let bytes = 0;
-  for (let seen = 0; seen < MAX_ENTRIES; seen += 1) {
-    const next = waiting.pop();
-    if (next === undefined) break;
-    const found = await lstat(next).catch(() => null); // it may be gone by now
-    bytes += (found?.blocks ?? 0) * 512;
-    if (found?.isDirectory() === true) waiting.push(...(await list(next)).map((name) => join(next, name)));
-  }
-  return bytes;
-}
+const byBytes = (left: SpaceHolder, right: SpaceHolder): number => right.bytes - left.bytes;
+const sum = (holders: readonly SpaceHolder[]): number =>
+  holders.reduce((total, { bytes }) => total + bytes, 0);
 
 async function list(folder: string): Promise<string[]> {
   return await readdir(folder).catch(ifErrno([], 'ENOENT', 'ENOTDIR', 'EACCES'));

@@ -159,6 +159,8 @@ export interface ResolvedLimits {
   readonly captureFileBytes: number;
   readonly captureBytes: number;
   readonly spoolBytes: number;
+  readonly trashBytes: number;
+  readonly trashAgeMs: number;
   readonly retries: number;
   readonly failedAnswers: number;
   readonly unreachableMs: number;

@@ -190,6 +190,8 @@ function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
     captureFileBytes: get('limits.captureFile'),
     captureBytes: get('limits.capture'),
     spoolBytes: get('limits.spool'),
+    trashBytes: get('limits.trash'),
+    trashAgeMs: get('limits.trashAge'),
     retries: get('limits.retries'),
     failedAnswers: get('limits.failedAnswers'),
     unreachableMs: get('limits.unreachable'),

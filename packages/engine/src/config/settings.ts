@@ -28,6 +28,8 @@ export const SETTING_DEFAULTS = {
   'limits.captureFile': 100 * MIB,
   'limits.capture': 256 * MIB,
   'limits.spool': 64 * MIB,
+  'limits.trash': GIB,
+  'limits.trashAge': DAY_MS,
   'limits.retries': 2,
   'limits.failedAnswers': 50,
   'limits.unreachable': 45_000,

@@ -3,14 +3,16 @@ import { statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { explainError, isDiskFull, isErrno, removeTree } from '@caisson/ground';
+import { explainError, isDiskFull, isErrno, measureTree, removeTree } from '@caisson/ground';
 import { BusTopic, definedOnly } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
-import { listLargest, type SpaceHolder } from '../attempt/index.ts';
+import { listLargest } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
-import type { RefRepair } from '../workspace/index.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
+import { emptyTrash } from './empty-trash.ts';
+import { forgetOld, type ForgottenRuns } from './forget-old.ts';
+import type { GarbageOptions, GarbageReport } from './garbage-report.ts';
 import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
@@ -21,7 +23,6 @@ const SESSION_TTL_MS = 7 * DAY_MS;
 /** The note of the newest seal of a deleted project is kept for this long. */
 const HEAD_TTL_MS = 30 * DAY_MS;
 const SOCKET_AGE_MS = 60_000;
-export const TRASH_TTL_MS = 7 * DAY_MS;
 /** What is written, or locked, for this long has no living owner. */
 const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 /** A draft of an atomic write, of a new ledger, a lock's own file. */
@@ -35,59 +36,63 @@ const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 /** Folders of `runtime` in which each attempt has its own file or folder, which its clean-up removes. */
 const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'layers', 'logins', 'net', 'overlays'];
 
-export interface GarbageReport extends SweptStore {
-  /** Blobs that the bucket lacked and has now; null without a bucket. */
-  readonly sent: number | null;
-  readonly results: number;
-  readonly spools: number;
-  /** Event files of workers, and what background hosts left. */
-  readonly logs: number;
-  readonly workspaces: readonly string[];
-  /** Work whose only copy is in the state folder: it stays until a person removes it. */
-  readonly heldBack: readonly string[];
-  /** Refs of ours that were broken. */
-  readonly repairedRefs: readonly RefRepair[];
-  /** What takes the space, largest first; empty unless the disk is full. */
-  readonly largest: readonly SpaceHolder[];
-  /** Boards and findings of runs without a session; a named session stays until it is reset. */
-  readonly sessions: readonly string[];
-}
-
-export interface GarbageOptions {
-  /** Blobs, spools and logs younger than this are kept. Default one day. */
-  readonly graceMs?: number;
-  /** Trashed workspaces older than this are deleted. Default seven days. */
-  readonly trashTtlMs?: number;
-  /** Also deletes the only copy of work that is older than this. Default: never. */
-  readonly heldBackTtlMs?: number;
-}
-
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
+  const before = await measureSpace(stateDir);
   // What frees space comes first: the rest may need some.
   const runtime = await sweepRuntime(engine, graceMs);
-  const emptied = await emptyTrash(engine, options);
+  const emptied = await emptyTrash(engine, trashChoice(options));
   const repairedRefs = await repairOwnRefs(engine);
-  const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await orFull(engine, undefined, () => undoLeftApplies(engine));
   await removeLeftOfRuns(engine);
   await removeForeignGroups(engine);
   await removeDeadSockets(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const { deleted, kept } = await emptyTrash(engine, options); // also what went there just now
+  const { deleted, kept } = await emptyTrash(engine, trashChoice(options)); // also what went there just now
+  const forgotten = await orFull(engine, NONE_FORGOTTEN, () => forgetAsked(engine, options, graceMs, kept));
+  const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
+  await engine.workspaces.pruneOwn({ stateDir, olderThanMs: graceMs });
+  const sent = await sendMissing(engine);
+  const sessions = await sweepPrivateSessions(engine, graceMs);
+  const gone = [...emptied.deleted, ...deleted];
   return {
     ...swept,
-    sent: await sendMissing(engine),
+    ...forgotten,
     ...runtime,
-    workspaces: [...emptied.deleted, ...deleted],
+    ...{ sent, repairedRefs, sessions },
+    workspaces: gone.map(({ path }) => path),
+    deleted: gone.filter(({ why }) => why !== null),
     heldBack: kept,
-    repairedRefs,
-    sessions: await sweepPrivateSessions(engine, graceMs),
+    freedBytes: Math.max(0, before - (await measureSpace(stateDir))),
     largest: isFull(stateDir) ? await listLargest(stateDir) : [],
   };
+}
+
+/** Without the open ledger's own files, which are gone when it is closed. */
+async function measureSpace(stateDir: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await listIfThere(stateDir))
+    if (!name.startsWith('ledger.db-')) bytes += await measureTree(join(stateDir, name));
+  return bytes;
+}
+
+const NONE_FORGOTTEN: ForgottenRuns = { forgotten: [], unapplied: [] };
+
+async function forgetAsked(
+  engine: Engine,
+  { all = false, heldBackTtlMs }: GarbageOptions,
+  olderThanMs: number,
+  kept: readonly string[],
+): Promise<ForgottenRuns> {
+  if (!all) return NONE_FORGOTTEN;
+  return await forgetOld(engine, { olderThanMs, withWork: heldBackTtlMs !== undefined, kept });
+}
+
+function trashChoice({ trashTtlMs, heldBackTtlMs }: GarbageOptions): Parameters<typeof emptyTrash>[1] {
+  return definedOnly({ trashTtlMs, heldBackTtlMs });
 }
 
 const NOTHING_SWEPT: SweptStore = { blobs: 0, bytes: 0, problems: [] };
@@ -106,17 +111,6 @@ async function orFull<T>({ bus }: Engine, otherwise: T, step: () => Promise<T>):
 function isFull(stateDir: string): boolean {
   const { bavail, bsize } = statfsSync(stateDir);
   return bavail * bsize < FULL_BYTES;
-}
-
-function emptyTrash(
-  { workspaces, config }: Engine,
-  { trashTtlMs = TRASH_TTL_MS, heldBackTtlMs }: GarbageOptions,
-): ReturnType<Engine['workspaces']['gc']> {
-  return workspaces.gc({
-    stateDir: config.stateDir,
-    trashTtlMs,
-    ...definedOnly({ heldBackTtlMs }),
-  });
 }
 
 /** An unreachable bucket causes a warning, as everywhere. */

@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<RefProblem, string>> = {
 const DAMAGED_REMEDY = 'Of a run whose work is lost: caisson forget RUN';
 const DAMAGED_REPAIR = 'caisson doctor --repair restores what git still has, and removes what is broken.';
 const UNKNOWN_REMEDY =
-  'They may be of another state folder, or the rest of a lost ledger: inspect them (git log REF), then git update-ref -d REF.';
+  'They may be of another state folder, or the rest of a lost ledger: inspect them (git show REF), then git update-ref -d REF.';
 
 export function examineWorkspaces(inspected: InspectedWorkspaces, ledger: Ledger): readonly ProbeReport[] {
   return [examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];

@@ -5,6 +5,7 @@
 import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../attempt/index.ts';
+import type { RunRow } from '../ledger/index.ts';
 import { ageOfOldestOpenRun, listOwnBlobs, surveyBlobs } from './blob-roots.ts';
 import { RunNotEndedError } from './continue-run.ts';
 import { markForgotten } from './run-forgotten.ts';
@@ -17,8 +18,14 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
       remedy: `Stop it first: caisson cancel ${runId}`,
     });
   const own = await listOwnBlobs(engine, runId); // while its result can still be read
+  await forgetContents(engine, row);
+  await removeBlobs(engine, own);
+}
+
+/** All but the blobs, which a garbage collection removes. */
+export async function forgetContents(engine: Engine, { runId, attempt: attempts }: RunRow): Promise<void> {
   await markForgotten(engine, runId);
-  for (let attempt = 1; attempt <= row.attempt; attempt += 1) {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const paths = attemptPaths(engine.config.stateDir, runId, attempt);
     for (const path of [
       paths.spool,
@@ -33,7 +40,6 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
   }
   for (const path of Object.values(backgroundPaths(engine.config.stateDir, runId)))
     await rm(path, { force: true });
-  await removeBlobs(engine, own);
   await engine.workspaces.forget({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,

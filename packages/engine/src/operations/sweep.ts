@@ -3,7 +3,7 @@
  * after every few runs, and every few minutes.
  */
 import { join } from 'node:path';
-import { BusTopic, definedOnly } from '@caisson/protocol';
+import { BusTopic } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { tidyStore } from '../store/index.ts';
 import {
@@ -13,14 +13,12 @@ import {
   removeForeignGroups,
   removeLeftOfRuns,
   sweepRuntime,
-  TRASH_TTL_MS,
 } from './collect-garbage.ts';
+import { emptyTrash } from './empty-trash.ts';
 
 const EVERY_MS = 10 * 60_000;
-/** It runs in the background, so there is more time to inspect a workspace of a run that just ended. */
-const SAVED_TTL_MS = 60 * 60_000;
 /** A pass beside a dispatch shares the machine with a run that a user waits for. */
-const LOOKED_AT_BESIDE = 32;
+const DELETED_BESIDE = 32;
 const EVERY_RUNS = 16;
 
 export interface Sweeper {
@@ -57,29 +55,23 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
       runs += 1;
     },
     async stop() {
-      isOver = true;
       if (timer !== null) clearInterval(timer);
       await passing;
+      // What the runs of this host put there may be too much.
+      if (runs > 0 && !isOver) await takeSteps([(each) => emptyTrash(each, { oldest: DELETED_BESIDE })]);
+      isOver = true;
     },
   };
 }
 
 type Step = (engine: Engine) => Promise<unknown>;
 
-const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<unknown> =>
-  workspaces.gc({
-    stateDir: config.stateDir,
-    trashTtlMs: TRASH_TTL_MS,
-    savedTtlMs: SAVED_TTL_MS,
-    ...definedOnly({ oldest }),
-  });
-
 /** The first one runs even beside the shortest run. */
 const BESIDE: readonly Step[] = [
   removeLeftOfRuns,
   (engine) => sweepRuntime(engine, DAY_MS),
   removeDeadSockets,
-  (engine) => emptyTrash(engine, LOOKED_AT_BESIDE),
+  (engine) => emptyTrash(engine, { oldest: DELETED_BESIDE }),
   ({ config }) => tidyStore(join(config.stateDir, 'store')),
 ];
 

@@ -47,11 +47,10 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
 }
 
 function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string): UnpatchedWork {
-  const { isUserRepository, baselineCommit, custodyDir } = workspace;
-  const command =
-    isUserRepository && baselineCommit !== null
-      ? `git diff --binary ${ref}^ ${ref} | git apply`
-      : `git --git-dir=${custodyDir} archive ${ref} | tar -x -C FOLDER`;
+  const { isUserRepository, baselineTree, custodyDir } = workspace;
+  const command = isUserRepository
+    ? `git diff --binary ${baselineTree} ${ref} | git apply`
+    : `git --git-dir=${custodyDir} archive ${ref} | tar -x -C FOLDER`;
   return { why, where: `checkpoint ${ref}`, remedy: `Get it with: ${command}` };
 }
 

@@ -130,7 +130,7 @@ async function saveHeads(
       ? new Map<string, string>()
       : await cleanCommits({ reader, writer, heads: ids, have, folder: attemptDir, clean });
   const wanted = [...new Set(ids.map((id) => instead.get(id) ?? id))];
-  await transferObjects({ reader, writer, have, wanted, like: prepared.baselineTree });
+  await transferObjects({ reader, writer, have, wanted, baselineTree: prepared.baselineTree });
   const beside = await findBeside(reader, ids, [...have, ...(shown === null ? [] : [shown])]);
   const nameRef = createNaming(prepared, clean);
   return new Map(
@@ -209,22 +209,21 @@ async function transferObjects({
   writer,
   have,
   wanted,
-  like,
+  baselineTree,
 }: {
   reader: Git;
   writer: Git;
   have: readonly string[];
   wanted: readonly string[];
-  /** An object id, for its length. */
-  like: string;
+  baselineTree: string;
 }): Promise<void> {
-  const revisions = [...wanted, '--not', ...have].map((line) => `${line}\n`).join('');
+  const revisions = [...wanted, '--not', ...have, baselineTree].map((line) => `${line}\n`).join('');
   const pack = await reader.run(['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'], {
     stdin: revisions,
     maxOutputBytes: MAX_PACK_BYTES,
     timeoutMs: 600_000,
   });
-  if (pack.stdout.length <= emptyPackBytes(like)) return;
+  if (pack.stdout.length <= emptyPackBytes(baselineTree)) return;
   await writer.run(['index-pack', '--stdin', '--strict', '--fix-thin'], {
     stdin: pack.stdout,
     timeoutMs: 600_000,

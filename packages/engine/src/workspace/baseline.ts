@@ -8,7 +8,7 @@ import { awaitAll } from './await-all.ts';
 import { besideGc, nameByRefs } from './beside-gc.ts';
 import type { PrepareOptions } from './contract.ts';
 import { findConversions, type Conversion } from './conversions.ts';
-import { baselineRef, commitTree } from './custody.ts';
+import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
@@ -61,9 +61,7 @@ async function takePresent(
   // In our own folder there are no keys, and a dot file that an agent makes there is work.
   if (!isInPlace && home !== '') await writeFile(join(gitDir, 'info/exclude'), ignoreRules);
   const isClean = staged.tree === headTree;
-  const baselineCommit = isClean
-    ? headCommit
-    : await pinBaseline(options, gitDir, repository.commonDir, staged.tree, headCommit);
+  if (!isClean) await pinBaseline(options, gitDir, repository.commonDir, staged.tree, headCommit);
   const conversions = isClean ? [] : await findConversions(repository, gitDir, staged.tree, user);
   const nested = staged.nested.map(
     (name) => `${name} is a repository of its own; its files are in the workspace, its history is not`,
@@ -73,7 +71,7 @@ async function takePresent(
     tree: staged.tree,
     headRef: repository.headRef,
     baseCommit: headCommit,
-    baselineCommit,
+    baselineCommit: isClean ? headCommit : null,
     exclude,
     ignoreRules: isInPlace ? ignoreRules + home : ignoreRules,
     warnings: [
@@ -135,23 +133,16 @@ export async function findCommit(
   return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
-/** A commit of the baseline if no commit of the user has that tree, protected from `git gc` by our ref. */
+/** Our ref protects a baseline that no commit of the user has from `git gc`. */
 export async function pinBaseline(
-  options: PrepareOptions,
+  { runId, attempt }: Pick<PrepareOptions, 'runId' | 'attempt'>,
   gitDir: string,
   custodyDir: string,
   tree: string,
-  parent: string | null,
-): Promise<string | null> {
-  if (parent === null && tree === emptyTreeLike(tree)) return null;
-  const commit = await commitTree(gitDir, {
-    tree,
-    parents: parent === null ? [] : [parent],
-    message: `caisson: files before ${options.runId}, attempt ${options.attempt}\n`,
-  });
-  const refs = new Map([[baselineRef(options.runId, options.attempt), commit]]);
-  await nameByRefs({ gitDir, custodyDir, known: parent }, refs);
-  return commit;
+  known: string | null,
+): Promise<void> {
+  if (tree === emptyTreeLike(tree)) return; // git knows it without a ref
+  await nameByRefs({ gitDir, custodyDir, known }, new Map([[baselineRef(runId, attempt), tree]]));
 }
 
 async function treeOf({ top, gitDir }: Repository, commit: string): Promise<string> {

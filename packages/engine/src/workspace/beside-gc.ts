@@ -49,9 +49,10 @@ export async function nameByRefs(
   { gitDir, custodyDir, known }: { gitDir: string; custodyDir: string; known: string | null },
   refs: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const [commits, without] = [[...refs.values()], known === null ? [] : [known]];
-  const letRepack = await handOver(gitDir, commits, without);
-  const ids = letRepack === null ? await syncObjects(gitDir, commits, without) : [];
+  // A tree is compared with trees alone: the history of a commit excludes nothing of it.
+  const [named, without] = [[...refs.values()], known === null ? [] : [known, `${known}^{tree}`]];
+  const letRepack = await handOver(gitDir, named, without);
+  const ids = letRepack === null ? await syncObjects(gitDir, named, without) : [];
   await updateRefs(custodyDir, refs);
   await demandObjects(gitDir, ids);
   await letRepack?.();
@@ -80,17 +81,17 @@ async function demandObjects(gitDir: string, ids: readonly string[]): Promise<vo
 }
 
 /**
- * If the git dir has its own store: copies what `commits` have and `known` have not into the store that it borrows
+ * If the git dir has its own store: copies what `named` have and `known` have not into the store that it borrows
  * from. Returns how to let git repack it, once refs name it; null without our own store.
  */
 async function handOver(
   gitDir: string,
-  commits: readonly string[],
+  named: readonly string[],
   known: readonly string[],
 ): Promise<(() => Promise<void>) | null> {
   if (await isShared(gitDir)) return null;
   const objectDir = (await readFile(join(gitDir, 'objects/info/alternates'), 'utf8')).trim();
-  const revisions = [...commits, '--not', ...known].map((line) => `${line}\n`).join('');
+  const revisions = [...named, '--not', ...known].map((line) => `${line}\n`).join('');
   const options = { timeoutMs: 600_000, maxOutputBytes: MAX_PACK_BYTES };
   const packed = await createGit({ cwd: gitDir, gitDir }).run(
     ['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'],

@@ -48,8 +48,22 @@ export async function findBranch(
     : standing;
 }
 
-/** `from`: where an earlier run of the same task left the branch; it may be moved only from there. */
+/**
+ * `from`: where an earlier run of the same task left the branch; it may be moved only from there. The branch that has
+ * the commit keeps it from now on, in place of the `pin`.
+ */
 export async function writeBranch(
+  custodyDir: string,
+  branch: PlannedBranch,
+  { from, pin }: { from: string | null; pin: string },
+): Promise<BranchOutcome> {
+  const outcome = await moveBranch(custodyDir, branch, from);
+  if (outcome.kind === 'created')
+    await custodyGit(custodyDir).run(['update-ref', '-d', pin], { okExitCodes: [0, 1, 128] });
+  return outcome;
+}
+
+async function moveBranch(
   custodyDir: string,
   { name, commit }: PlannedBranch,
   from: string | null,

@@ -20,7 +20,8 @@ import { makeBranchCommit } from './branch-commit.ts';
 import type { Clean } from './clean-commits.ts';
 import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
-import { branchPinRef, checkpointRef, commitTree } from './custody.ts';
+import { createCommits, type Commits } from './commits.ts';
+import { branchPinRef, checkpointRef } from './custody.ts';
 import {
   describeBeside,
   describeHeldBack,
@@ -61,26 +62,25 @@ async function takeCheckpoint(
   const staged = await stageForCustody(prepared);
   const isPatchEmpty = staged.tree === prepared.baselineTree;
   const agent = await saveAgentCommits(prepared, clean, { isPatchEmpty, isAgain });
-  const complete = await commitOf(prepared, staged.tree);
+  const commits = createCommits(prepared);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
   const tree = await withoutHeldBack(prepared, staged.tree, risks);
-  const commit = tree === staged.tree ? complete : await commitOf(prepared, tree);
   const heads = await sortHeads(prepared, agent.refs);
-  const branch = await planBranch(prepared, { complete, tree: staged.tree, risks });
+  const branch = await planBranch(prepared, commits, { tree: staged.tree, risks });
   const held = new Map([
-    ...(tree === staged.tree ? [] : [[ref, complete] as const]),
+    ...(tree === staged.tree ? [] : [[ref, await commits.of(staged.tree)] as const]),
     ...heads.held,
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
   const hidden = staged.isFirst === true ? [] : await findHiddenWork(prepared);
   const isAlone = held.size + heads.visible.size + agent.warnings.length + hidden.length === 0;
-  const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
+  const isNothing = isAlone && (await isNothingToKeep(prepared, staged));
   if (!isNothing)
     await nameByRefs(
       { ...prepared, known: prepared.baseCommit },
-      new Map([[ref, commit], ...pinBranch(prepared, branch, commit), ...heads.visible]),
+      new Map([[ref, tree], ...pinBranch(prepared, branch), ...heads.visible]),
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
@@ -88,7 +88,7 @@ async function takeCheckpoint(
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
-    commit,
+    commit: tree,
     tree,
     heads: [...heads.visible.keys()],
     ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
@@ -115,22 +115,17 @@ async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedW
 }
 
 /** Nothing else reaches the commit of a branch until the run ends. */
-function pinBranch(
-  { runId, attempt }: PreparedWorkspace,
-  branch: MadeBranch | null,
-  checkpoint: string,
-): [string, string][] {
-  if (branch === null || branch.isHeld || branch.commit === checkpoint) return [];
+function pinBranch({ runId, attempt }: PreparedWorkspace, branch: MadeBranch | null): [string, string][] {
+  if (branch === null || branch.isHeld) return [];
   return [[branchPinRef(runId, attempt), branch.commit]];
 }
 
-/** The user's own commit, without warnings: we need no ref to keep it. */
+/** The baseline, without warnings: the user's commit, or the ref of their uncommitted files, has all of it. */
 async function isNothingToKeep(
   prepared: PreparedWorkspace,
-  commit: string,
-  staged: { warnings: readonly string[]; oversized: readonly OversizedFile[] },
+  staged: { tree: string; warnings: readonly string[]; oversized: readonly OversizedFile[] },
 ): Promise<boolean> {
-  if (commit !== prepared.baseCommit || prepared.branch !== undefined) return false;
+  if (staged.tree !== prepared.baselineTree || prepared.branch !== undefined) return false;
   if (staged.warnings.length + staged.oversized.length > 0) return false;
   return (await findChangedIncluded(prepared)).length === 0;
 }
@@ -200,16 +195,6 @@ function describePlace(prepared: PreparedWorkspace, path: string): string {
   return `it is kept in ${join(heldBackPlace(prepared), path)} until you take it away (caisson forget ${prepared.runId})`;
 }
 
-/** Unchanged files need no commit of their own. */
-async function commitOf(prepared: PreparedWorkspace, tree: string): Promise<string> {
-  if (tree === prepared.baselineTree && prepared.baselineCommit !== null) return prepared.baselineCommit;
-  return await commitTree(prepared.gitDir, {
-    tree,
-    parents: prepared.baselineCommit === null ? [] : [prepared.baselineCommit],
-    message: `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`,
-  });
-}
-
 interface MadeBranch extends PlannedBranch {
   readonly risks: readonly RiskyChange[];
   readonly warnings: readonly string[];
@@ -218,7 +203,8 @@ interface MadeBranch extends PlannedBranch {
 /** The branch has the agent's work alone, and never what runs by itself. */
 async function planBranch(
   prepared: PreparedWorkspace,
-  checkpoint: { complete: string; tree: string; risks: readonly RiskyChange[] },
+  commits: Commits,
+  checkpoint: { tree: string; risks: readonly RiskyChange[] },
 ): Promise<MadeBranch | null> {
   const { branch: name } = prepared;
   if (name === undefined || !prepared.isUserRepository) return null;
@@ -227,8 +213,7 @@ async function planBranch(
   const kept = all.filter(({ grade }) => grade === 'never');
   const risks = all.filter(({ grade }) => grade === 'ask');
   const tree = await withoutHeldBack(prepared, ofAgent, kept);
-  const commit = tree === checkpoint.tree ? checkpoint.complete : await commitOf(prepared, tree);
-  const made = await makeBranchCommit(prepared, { commit, tree });
+  const made = await makeBranchCommit(prepared, { commit: await commits.of(tree), tree });
   return {
     name,
     commit: made.commit,

@@ -6,7 +6,7 @@
  *
  * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are never
  *     written, except the branch that a task asked for (branch-ref.ts).
- * W2  The only copy of work is never deleted: removal is a move, and only work that a checkpoint contains expires. What
+ * W2  The only copy of work is never deleted: only what a checkpoint contains, and ignored files, expire. What
  *     no checkpoint contains (too large, included files that changed, hidden by the run's own ignore rules) is in
  *     `held-back/` until a person removes it.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
@@ -17,9 +17,11 @@ import type { StageLimits } from '@caisson/ground';
 import type { ListedRisk, OwnControl, WorkBeside } from '@caisson/protocol';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
+import type { RefUsage } from './measure-refs.ts';
 import type { PreparedWorkspace, WorkspaceKind } from './prepared-workspace.ts';
 import type { KnownRefs, RefRepair } from './repair-refs.ts';
 import type { RefProblem } from './survey-refs.ts';
+import type { EmptiedTrash, EmptyTrashOptions } from './trash-contract.ts';
 import type { EarlierWork, FinishedWork, MergeProblem } from './work-contract.ts';
 
 export * from './prepared-workspace.ts';
@@ -63,6 +65,7 @@ export interface PrepareOptions {
 
 export interface Checkpoint {
   readonly ref: string;
+  /** What the ref names: the tree; a commit of it in runs of earlier versions. */
   readonly commit: string;
   readonly tree: string;
   /** Refs that keep the agent's own commits. */
@@ -200,21 +203,16 @@ export interface Workspaces {
   writeBranch(options: {
     custodyDir: string;
     branch: PlannedBranch;
+    runId: string;
+    /** The attempt that planned it. */
+    attempt: number;
     /** Where an earlier run of the same task left it. */
     from: string | null;
   }): Promise<BranchOutcome>;
-  /**
-   * Deletes from the trash what a checkpoint contains (after `savedTtlMs`) and what no agent has worked in (after
-   * `trashTtlMs`). The only copy of work stays, unless `heldBackTtlMs` limits its age; `kept` names it. `oldest` limits
-   * how many folders are inspected.
-   */
-  gc(options: {
-    stateDir: string;
-    trashTtlMs: number;
-    savedTtlMs?: number;
-    heldBackTtlMs?: number;
-    oldest?: number;
-  }): Promise<{ deleted: readonly string[]; kept: readonly string[] }>;
+  /** Deletes what has expired in the trash, and the oldest of what is too much; the only copy of work stays (W2). */
+  gc(options: EmptyTrashOptions): Promise<EmptiedTrash>;
+  /** Removes objects that no ref names from our own repository, which no git of the user cleans up. */
+  pruneOwn(options: { stateDir: string; olderThanMs: number }): Promise<void>;
   /**
    * Moves to the trash what is in a state folder that has been moved since: its paths lead elsewhere, so it can be
    * neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns what it was, and
@@ -237,6 +235,8 @@ export interface Workspaces {
   removeLocks(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
+  /** What our refs keep in the project's repository; null without one. */
+  measureRefs(options: { projectRoot: string }): Promise<RefUsage | null>;
   /** Every ref and attempt folder of ours, of every run. */
   inspect(options: { projectRoot: string; stateDir: string }): Promise<InspectedWorkspaces>;
   /** Applies a patch to the project's files: all of it or nothing, unless conflicts are requested. */

@@ -8,6 +8,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,6 +16,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createWorkspaces, type PreparedWorkspace } from './index.ts';
+import { moveToTrash } from './trash.ts';
 import {
   captureProven,
   createScratchProject,
@@ -35,6 +37,13 @@ afterEach(() => project.dispose());
 
 const inWorkspace = (prepared: PreparedWorkspace, ...args: string[]): string =>
   gitIn(prepared.path, project.home, ...args);
+
+/** Every file below the folder. */
+const listAll = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted();
 
 /** Runs a shell command as the sandbox shows the workspace. */
 function inSandbox(prepared: PreparedWorkspace, command: string): string {
@@ -119,7 +128,7 @@ describe('beside a git gc of the user’s', () => {
         for (let file = 0; file < 20; file += 1) project.write(`new/${file}.txt`, `${run} ${file}\n`);
         const prepared = await project.prepare();
         expect(readFileSync(join(prepared.path, 'new/19.txt'), 'utf8')).toBe(`${run} 19\n`);
-        expect(project.git('show', `${prepared.baselineCommit}:new/0.txt`)).toBe(`${run} 0`);
+        expect(project.git('show', `${prepared.baselineTree}:new/0.txt`)).toBe(`${run} 0`);
       }
     });
     expect(
@@ -285,8 +294,9 @@ describe('checkpoint', () => {
 
   it('keeps what the user had not committed, also when the agent changed nothing', async () => {
     project.write('a.txt', 'uncommitted\n');
-    const saved = await project.workspaces.checkpoint(await project.prepare());
-    expect(project.git('show', `${saved?.ref}:a.txt`)).toBe('uncommitted');
+    const prepared = await project.prepare();
+    expect(await project.workspaces.checkpoint(prepared)).toBeNull();
+    expect(project.git('show', `refs/caisson/${prepared.runId}/base/1:a.txt`)).toBe('uncommitted');
   });
 
   it('keeps a commit of the agent that changes no file', async () => {
@@ -300,13 +310,14 @@ describe('checkpoint', () => {
     const prepared = await project.prepare({ branch: 'worker/one' });
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const saved = await project.workspaces.checkpoint(prepared);
-    expect(saved?.branch).toEqual({ name: 'worker/one', commit: saved?.commit, isHeld: false });
+    const commit = saved?.branch?.commit ?? '';
+    expect(saved?.branch).toEqual({ name: 'worker/one', commit, isHeld: false });
+    const pin = `refs/caisson/${prepared.runId}/branch/1`;
+    expect(project.git('rev-parse', pin)).toBe(commit);
     expect(project.git('branch', '--list', 'worker/one')).toBe('');
-    expect(await writePlannedBranch(project, prepared, saved)).toEqual({
-      kind: 'created',
-      commit: saved?.commit,
-    });
-    expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
+    expect(await writePlannedBranch(project, prepared, saved)).toEqual({ kind: 'created', commit });
+    expect(project.git('rev-parse', 'worker/one')).toBe(commit);
+    expect(project.git('for-each-ref', pin)).toBe('');
     // A host died before it could record it: the new commit differs only in its time.
     const later = { ...process.env, GIT_COMMITTER_DATE: '2001-01-01T00:00:00Z' };
     const twin = execFileSync(
@@ -322,10 +333,7 @@ describe('checkpoint', () => {
       { cwd: project.root, env: { ...later, HOME: project.home }, encoding: 'utf8' },
     ).trim();
     const again = { ...saved, branch: { name: 'worker/one', commit: twin, isHeld: false } };
-    expect(await writePlannedBranch(project, prepared, again)).toEqual({
-      kind: 'created',
-      commit: saved?.commit,
-    });
+    expect(await writePlannedBranch(project, prepared, again)).toEqual({ kind: 'created', commit });
 
     writeFileSync(join(prepared.path, 'b.txt'), 'y');
     const second = await project.workspaces.checkpoint(prepared);
@@ -333,8 +341,8 @@ describe('checkpoint', () => {
       kind: 'taken',
       by: { name: 'worker/one' },
     });
-    expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
-    expect(await writePlannedBranch(project, prepared, second, saved?.commit)).toMatchObject({
+    expect(project.git('rev-parse', 'worker/one')).toBe(commit);
+    expect(await writePlannedBranch(project, prepared, second, commit)).toMatchObject({
       kind: 'created',
     });
     expect(project.git('show', 'worker/one:b.txt')).toBe('y');
@@ -386,11 +394,12 @@ describe('remove', () => {
     await workspaces.checkpoint(prepared);
     writeFileSync(join(prepared.path, 'b.txt'), 'y');
     expect(await workspaces.remove(prepared)).toEqual({ kind: 'refused', reason: 'unsaved-work' });
+    writeFileSync(join(prepared.path, 'build'), 'ignored');
     await workspaces.checkpoint(prepared);
     const removed = await workspaces.remove(prepared);
     expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
     expect(existsSync(prepared.attemptDir)).toBe(false);
-    const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
+    const ttl = { stateDir: project.stateDir, trashTtlMs: 60_000 };
     expect(await workspaces.gc(ttl)).toEqual({ deleted: [], kept: [] });
     nowMs = Date.now() + 61_000;
     expect((await workspaces.gc(ttl)).deleted).toHaveLength(1);
@@ -404,23 +413,95 @@ describe('remove', () => {
     expect(existsSync(prepared.attemptDir)).toBe(false);
   });
 
-  it('leaves a large one in which nothing was done to the next sweep', async () => {
+  it('keeps nothing of one whose files are all in its checkpoint, and of another only what is ignored', async () => {
     for (let index = 0; index < 150; index += 1) project.write(`many/${index}`, 'x');
     project.commit('many');
     const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
     await project.workspaces.checkpoint(prepared);
-    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
-    const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
-    expect((await project.workspaces.gc(ttl)).deleted).toHaveLength(1);
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
+    expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
+
+    const other = await project.prepare();
+    writeFileSync(join(other.path, 'many/1'), 'changed');
+    writeFileSync(join(other.path, 'build'), 'made');
+    await project.workspaces.checkpoint(other);
+    const removed = await project.workspaces.remove(other);
+    expect(listAll(removed.kind === 'trashed' ? removed.path : '')).toEqual([
+      'files/build',
+      'saved-tree',
+      'trashed',
+    ]);
   });
 
-  it('leaves ignored files that the agent made in the trash for a while', async () => {
-    const prepared = await project.prepare();
-    writeFileSync(join(prepared.path, 'build'), 'made');
-    expect(await project.workspaces.checkpoint(prepared)).toBeNull();
-    const removed = await project.workspaces.remove(prepared);
-    if (removed.kind !== 'trashed') throw new Error(removed.kind);
-    expect(readFileSync(join(removed.path, 'files/build'), 'utf8')).toBe('made');
+  it('thins at the next sweep what was moved to the trash by a process that was killed then', async () => {
+    const [first, second] = [await project.prepare(), await project.prepare()];
+    for (const prepared of [first, second]) {
+      writeFileSync(join(prepared.path, 'b.txt'), 'x');
+      await project.workspaces.checkpoint(prepared);
+    }
+    writeFileSync(join(second.path, 'build'), 'made');
+    for (const prepared of [first, second]) await moveToTrash(prepared, 'saved');
+    writeFileSync(
+      join(project.stateDir, 'trash', basename(second.attemptDir), 'files/b.txt'),
+      'edited there',
+    );
+    const { deleted } = await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000 });
+    expect(deleted).toMatchObject([{ runId: first.runId, why: null }]);
+    expect(listAll(join(project.stateDir, 'trash'))).toEqual(
+      ['files/b.txt', 'files/build', 'saved-tree', 'trashed'].map((name) =>
+        join(basename(second.attemptDir), name),
+      ),
+    );
+  });
+
+  it('deletes nothing through a link, and nothing where the index is not of the saved tree', async () => {
+    project.write('folder/same', 'same\n');
+    project.commit('folder');
+    const outside = join(project.base, 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'same'), 'same\n');
+    const [linked, other] = [await project.prepare(), await project.prepare()];
+    for (const prepared of [linked, other]) {
+      writeFileSync(join(prepared.path, 'b.txt'), 'x');
+      await project.workspaces.checkpoint(prepared);
+      await moveToTrash(prepared, 'saved');
+    }
+    const inTrash = (prepared: { attemptDir: string }): string =>
+      join(project.stateDir, 'trash', basename(prepared.attemptDir));
+    rmSync(join(inTrash(linked), 'files/folder'), { recursive: true });
+    symlinkSync(outside, join(inTrash(linked), 'files/folder'));
+    writeFileSync(join(inTrash(other), 'saved-tree'), '0'.repeat(40));
+    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000 });
+    expect(readFileSync(join(outside, 'same'), 'utf8')).toBe('same\n');
+    expect(readFileSync(join(inTrash(other), 'files/b.txt'), 'utf8')).toBe('x');
+  });
+
+  it('keeps ignored files that are the same in several runs once, and the newest within the size', async () => {
+    const removed: string[] = [];
+    for (const content of ['same', 'same', 'other']) {
+      const prepared = await project.prepare();
+      writeFileSync(join(prepared.path, 'build'), content.repeat(5000));
+      await project.workspaces.checkpoint(prepared);
+      const { path } = (await project.workspaces.remove(prepared)) as { path: string };
+      removed.push(path);
+    }
+    const inodes = removed.map((path) => statSync(join(path, 'files/build')).ino);
+    expect(inodes[1]).toBe(inodes[0]);
+    expect(inodes[2]).not.toBe(inodes[0]);
+    const reported: unknown[] = [];
+    const options = {
+      ...{ stateDir: project.stateDir, trashTtlMs: 60_000, trashBytes: 100_000 },
+      onDeleted: async (deleted: unknown) => void reported.push(deleted),
+    };
+    expect((await project.workspaces.gc(options)).deleted).toEqual([]);
+    const { deleted } = await project.workspaces.gc({ ...options, trashBytes: 60_000 });
+    expect(deleted.map(({ path, why }) => [path, why])).toEqual([
+      [removed[0], 'size'],
+      [removed[1], 'size'],
+    ]);
+    expect(reported).toEqual(deleted);
+    expect(readFileSync(join(removed[2] ?? '', 'files/build'), 'utf8')).toHaveLength(25_000);
   });
 
   it('moves what was left in a state folder that was moved since to the trash, once its run is over', async () => {
@@ -436,9 +517,7 @@ describe('remove', () => {
     });
     expect(readFileSync(join(moved?.trashed ?? '', 'files/b.txt'), 'utf8')).toBe('unsaved');
     expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
-    expect((await project.workspaces.gc({ stateDir, trashTtlMs: 60_000, savedTtlMs: 0 })).deleted).toEqual(
-      [],
-    );
+    expect((await project.workspaces.gc({ stateDir, trashTtlMs: 0 })).deleted).toEqual([]);
   });
 
   it('holds back what is too large for a checkpoint, for ever, and names the place', async () => {
@@ -454,13 +533,13 @@ describe('remove', () => {
     const place = join(held, 'large');
     expect(saved?.warnings).toEqual([expect.stringContaining(`large (2000 bytes)`)]);
     expect(saved?.warnings[0]).toContain(place);
-    expect(project.git('ls-tree', '--name-only', saved?.commit ?? '')).toBe('.gitignore\na.txt\nsmall');
-    expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
-    const collect = { stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0 };
+    expect(project.git('ls-tree', '--name-only', saved?.ref ?? '')).toBe('.gitignore\na.txt\nsmall');
+    expect(removed).toEqual({ kind: 'removed' });
+    const collect = { stateDir: project.stateDir, trashTtlMs: 0 };
     expect(await project.workspaces.gc(collect)).toMatchObject({ kept: [held] });
     expect(readFileSync(place, 'utf8')).toHaveLength(2000);
-    expect(await project.workspaces.gc({ ...collect, heldBackTtlMs: 0 })).toEqual({
-      deleted: [held],
+    expect(await project.workspaces.gc({ ...collect, heldBackTtlMs: 0 })).toMatchObject({
+      deleted: [{ path: held, why: 'asked' }],
       kept: [],
     });
   });
@@ -483,14 +562,14 @@ describe('remove', () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     await project.workspaces.checkpoint(prepared);
-    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
-    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
+    for (let time = 0; time < 2; time += 1)
+      expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
 
     const bare = createScratchProject();
     try {
       const empty = await bare.prepare({ sandboxed: false });
       expect(await bare.workspaces.checkpoint(empty)).toBeNull();
-      expect(await bare.workspaces.remove(empty)).toMatchObject({ kind: 'trashed', isSaved: true });
+      expect(await bare.workspaces.remove(empty)).toEqual({ kind: 'removed' });
     } finally {
       bare.dispose();
     }
@@ -501,7 +580,7 @@ describe('remove', () => {
     project.write('a.txt', 'two\n');
     await project.workspaces.checkpoint(prepared);
     project.write('a.txt', 'the user goes on\n');
-    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
   });
 
   it('names included files that the agent changed, and holds them back', async () => {
@@ -511,7 +590,7 @@ describe('remove', () => {
     const include = ['.env.*', 'cache'];
     const idle = await project.prepare({ include });
     writeFileSync(join(idle.path, '.env.same'), 'A=1\n');
-    expect((await project.workspaces.checkpoint(idle))?.warnings).toEqual([]);
+    expect(await project.workspaces.checkpoint(idle)).toBeNull();
     expect(await project.workspaces.remove(idle)).toEqual({ kind: 'removed' });
 
     const prepared = await project.prepare({ include });
@@ -520,8 +599,7 @@ describe('remove', () => {
     rmSync(join(prepared.path, '.env.gone'));
     const { warnings } = (await project.workspaces.checkpoint(prepared)) ?? { warnings: [] };
     expect(warnings.map((text) => text.replace(/ .*/, '')).toSorted()).toEqual(['.env.test', 'cache']);
-    const removed = await project.workspaces.remove(prepared);
-    expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
     const place = /kept in (.+) until/.exec(warnings.find((text) => text.startsWith('.env.test')) ?? '')?.[1];
     expect(readFileSync(place ?? '', 'utf8')).toBe('A=2\n');
   });
@@ -535,20 +613,20 @@ describe('remove', () => {
     expect(prepared.warnings).toEqual([expect.stringContaining('data.bin (2000 bytes)')]);
     expect((await captureProven(prepared)).files.map(({ path }) => path)).toEqual(['a.txt']);
     expect((await project.workspaces.checkpoint(prepared))?.warnings).toEqual([]);
-    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
     expect(project.read('data.bin')).toHaveLength(2000);
   });
 
-  it('looks at the oldest alone when there is no time for more', async () => {
+  it('deletes the oldest alone when there is no time for more', async () => {
     const first = await project.prepare();
     const second = await project.prepare();
     for (const prepared of [first, second]) {
-      writeFileSync(join(prepared.path, 'b.txt'), 'x');
+      writeFileSync(join(prepared.path, 'build'), 'x');
       await project.workspaces.checkpoint(prepared);
       await project.workspaces.remove(prepared);
     }
-    const ttl = { stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0, oldest: 1 };
-    expect((await project.workspaces.gc(ttl)).deleted.map((path) => basename(path))).toEqual([
+    const ttl = { stateDir: project.stateDir, trashTtlMs: 0, oldest: 1 };
+    expect((await project.workspaces.gc(ttl)).deleted.map(({ path }) => basename(path))).toEqual([
       basename(first.attemptDir),
     ]);
   });
@@ -557,8 +635,7 @@ describe('remove', () => {
     const prepared = await project.prepare();
     const removed = await project.workspaces.remove(prepared, { force: true });
     expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
-    const gc = (trashTtlMs: number) =>
-      project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs, savedTtlMs: 0 });
+    const gc = (trashTtlMs: number) => project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs });
     expect((await gc(60_000)).deleted).toEqual([]);
     expect((await gc(0)).deleted).toHaveLength(1);
   });
@@ -568,7 +645,7 @@ describe('remove', () => {
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const removed = await project.workspaces.remove(prepared, { force: true });
     if (removed.kind !== 'trashed') throw new Error(removed.kind);
-    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0 });
+    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 0 });
     expect(readFileSync(join(removed.path, 'files/b.txt'), 'utf8')).toBe('x');
   });
 
@@ -613,7 +690,7 @@ describe('remove', () => {
     const prepared = await project.prepare({ kind: 'in-place' });
     project.write('a.txt', 'two\n');
     await project.workspaces.checkpoint(prepared);
-    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
+    expect((await project.workspaces.remove(prepared)).kind).toBe('removed');
     expect(project.read('a.txt')).toBe('two\n');
   });
 });
@@ -629,6 +706,6 @@ describe('recoverList', () => {
     expect(second).toMatchObject({ runId: 'run_zzzzzzzzzzzzzzzzzzzz', attempt: 2, prepared: null });
     if (first?.prepared === null || first === undefined) throw new Error('no record');
     expect(project.git('show', `${(await later.checkpoint(first.prepared))?.ref}:b.txt`)).toBe('x');
-    expect((await later.remove(first.prepared)).kind).toBe('trashed');
+    expect((await later.remove(first.prepared)).kind).toBe('removed');
   });
 });

@@ -47,7 +47,7 @@ export async function commitTree(
   });
 }
 
-/** Where the commit of a branch is kept until the run ends, if it differs from the checkpoint's. */
+/** Where the commit of a branch is kept until the branch has it. */
 export function branchPinRef(runId: string, attempt: number): string {
   return `refs/caisson/${runId}/branch/${attempt}`;
 }
@@ -150,7 +150,7 @@ export function custodyGit(custodyDir: string): Git {
   return createGit({ cwd: custodyDir, gitDir: custodyDir, foreign: true });
 }
 
-/** The checkpoint of an attempt, read from its repository. */
+/** The checkpoint of an attempt, read from its repository; an earlier version made a commit of it. */
 export async function findCheckpoint({
   custodyDir,
   runId,
@@ -162,10 +162,9 @@ export async function findCheckpoint({
 } | null> {
   if (!existsSync(custodyDir)) return null;
   const ref = checkpointRef(runId, attempt);
-  const found = await custodyGit(custodyDir).run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
+  const found = await custodyGit(custodyDir).run(['rev-parse', '--verify', '--quiet', `${ref}^{tree}`], {
     okExitCodes: [0, 1, 128],
   });
-  const commit = found.stdout.toString('utf8').trim();
-  if (found.exitCode !== 0 || commit === '') return null;
-  return { ref, commit, tree: await custodyGit(custodyDir).text(['rev-parse', `${commit}^{tree}`]) };
+  const tree = found.stdout.toString('utf8').trim();
+  return found.exitCode !== 0 || tree === '' ? null : { ref, commit: tree, tree };
 }

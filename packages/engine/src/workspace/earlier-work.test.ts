@@ -42,7 +42,19 @@ it('a continued workspace begins with the earlier work, and its patch holds both
   const { files } = await captureProven(prepared);
   expect(files.map(({ path }) => path).toSorted()).toEqual(['a.txt', 'made.bin', 'more.txt']);
   await project.workspaces.checkpoint(prepared);
-  expect(project.git('rev-parse', `refs/caisson/${prepared.runId}/1^`).trim()).toBe(work.baselineCommit);
+  expect(project.git('rev-parse', `refs/caisson/${prepared.runId}/base/1`).trim()).toBe(work.baselineTree);
+});
+
+it('work of the version before, whose baseline was a commit, goes on without that commit', async () => {
+  const work = await createEarlierWork();
+  const old = project.git('commit-tree', work.baselineTree, '-p', 'HEAD', '-m', 'files before').trim();
+  const prepared = await project.prepare({ work: { ...work, baselineCommit: old }, branch: 'work' });
+  project.git('update-ref', '-d', `refs/caisson/${work.runId}/base/1`);
+  project.git('gc', '-q', '--prune=now');
+  expect(() => project.git('cat-file', '-e', old)).toThrow();
+  const saved = await project.workspaces.checkpoint(prepared);
+  expect(project.git('show', `${saved?.branch?.commit}:a.txt`).trim()).toBe('two');
+  expect(project.git('show', `${saved?.branch?.commit}^:mine.txt`).trim()).toBe('uncommitted');
 });
 
 it('what is laid over a continued workspace is not taken for the earlier work, nor the other way round', async () => {

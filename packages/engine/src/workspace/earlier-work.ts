@@ -1,5 +1,5 @@
 /** Begins a workspace with the work of an earlier run: its baseline stays the baseline, its patch is applied on top. */
-import { createGit, GitError, rememberStart } from '@caisson/ground';
+import { createGit, emptyTreeLike, GitError, rememberStart } from '@caisson/ground';
 
 import type { EarlierWork, PrepareOptions } from './contract.ts';
 import { baselineRef, updateRefs } from './custody.ts';
@@ -30,9 +30,17 @@ export async function seedWithWork(
 
 /** The baseline outlives the run it was first made for. */
 async function pinOwnBaseline(custodyDir: string, work: EarlierWork, options: PrepareOptions): Promise<void> {
-  const { baselineCommit, baseCommit } = work;
-  if (baselineCommit === null || baselineCommit === baseCommit) return;
-  await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), baselineCommit]]));
+  const { baselineTree } = work;
+  if (findBaselineCommit(work) !== null || baselineTree === emptyTreeLike(baselineTree)) return;
+  await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), baselineTree]]));
+}
+
+/**
+ * The user's commit with the files that the work began with; null if they were not committed. Then an earlier version
+ * made a commit of them, which is gone with the run that it was made for; the tree is pinned for this run, too.
+ */
+export function findBaselineCommit({ baselineCommit, baseCommit }: EarlierWork): string | null {
+  return baselineCommit === baseCommit ? baselineCommit : null;
 }
 
 export const describeLostWork = ({ runId }: EarlierWork): string =>

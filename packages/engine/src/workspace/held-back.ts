@@ -148,7 +148,8 @@ export async function writeBundle(
   const git = createGit({ cwd: gitDir, gitDir, timeoutMs: 600_000 });
   const stdin = [...refs].map(([name, commit]) => `update ${name} ${commit}\n`).join('');
   await git.run(['update-ref', '--stdin'], { stdin });
-  const revisions = [...refs.keys(), ...basesOf(prepared).map((base) => `^${base}`)];
+  const known = [...basesOf(prepared), prepared.baselineTree]; // the repository has them
+  const revisions = [...refs.keys(), ...known.map((id) => `^${id}`)];
   const draft = `${file}.tmp`;
   await git.run(['bundle', 'create', '--quiet', draft, '--stdin'], {
     stdin: revisions.map((revision) => `${revision}\n`).join(''),

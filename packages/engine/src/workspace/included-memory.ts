@@ -41,22 +41,37 @@ export async function rememberIncluded(
   );
 }
 
+type Place = Pick<PreparedWorkspace, 'attemptDir' | 'gitDir' | 'path'>;
+
 /** Included files that changed since the agent started. */
-export async function findChangedIncluded(prepared: PreparedWorkspace): Promise<string[]> {
-  const text = await readIfThere(join(prepared.attemptDir, MEMORY));
+export async function findChangedIncluded(place: Place): Promise<string[]> {
+  return (await compareIncluded(place)).filter(({ isSame }) => isSame === false).map(({ name }) => name);
+}
+
+/** Included files that are still as the user has them. */
+export async function listUnchangedIncluded(place: Place): Promise<string[]> {
+  return (await compareIncluded(place)).filter(({ isSame }) => isSame === true).map(({ name }) => name);
+}
+
+/** `isSame` is null for a folder that is too large to be searched. */
+async function compareIncluded(
+  place: Place,
+): Promise<{ readonly name: string; readonly isSame: boolean | null }[]> {
+  const text = await readIfThere(join(place.attemptDir, MEMORY));
   if (text === null) return [];
   const { paths, changedAtMs } = Memory.parse(JSON.parse(text));
   // Changes by setup scripts are preparation.
-  const preparedAtMs =
-    statSync(join(prepared.gitDir, 'prepared-tree'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
+  const preparedAtMs = statSync(join(place.gitDir, 'prepared-tree'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
   const sinceMs = Math.max(changedAtMs, preparedAtMs);
-  const changed: string[] = [];
-  for (const [name, hash] of Object.entries(paths)) {
-    const path = join(prepared.path, name);
-    if (!hasChangedSince(path, sinceMs)) continue;
-    if (hash === null || (await hashOf(path)) !== hash) changed.push(name);
-  }
-  return changed;
+  const compare = async (name: string, hash: string | null): Promise<boolean | null> => {
+    const path = join(place.path, name);
+    const hasChanged = hasChangedSince(path, sinceMs);
+    if (hasChanged !== true) return hasChanged === null ? null : true;
+    return hash !== null && (await hashOf(path)) === hash;
+  };
+  return await Promise.all(
+    Object.entries(paths).map(async ([name, hash]) => ({ name, isSame: await compare(name, hash) })),
+  );
 }
 
 /** Null for folders, links and large files. */
@@ -68,8 +83,8 @@ async function hashOf(path: string): Promise<string | null> {
     .digest('hex');
 }
 
-/** A deleted one is no work: the user still has it. */
-function hasChangedSince(top: string, sinceMs: number): boolean {
+/** A deleted one is no work: the user still has it. Null: there is too much to know. */
+function hasChangedSince(top: string, sinceMs: number): boolean | null {
   const waiting = [top];
   let seen = 0;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -79,7 +94,7 @@ function hasChangedSince(top: string, sinceMs: number): boolean {
     if (!entry.isDirectory()) continue;
     const names = listIfReadable(path);
     seen += names.length;
-    if (seen > MAX_ENTRIES) return false;
+    if (seen > MAX_ENTRIES) return null;
     const folder = path;
     waiting.push(...names.map((name) => join(folder, name)));
   }

@@ -8,16 +8,18 @@ import { findCommit } from './baseline.ts';
 import { findBranch, writeBranch } from './branch-ref.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
-import { findCheckpoint, listCustodies } from './custody.ts';
+import { branchPinRef, findCheckpoint, listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
+import { measureRefs } from './measure-refs.ts';
 import { findMergeProblem } from './merge-problem.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
 import { removeWorkspace } from './remove.ts';
 import { emptyTrash, trashMoved } from './trash.ts';
+import { pruneOwn } from './prune-own.ts';
 import { listSavedChanges } from './saved-changes.ts';
 import { removeLocks, repairRefs } from './repair-refs.ts';
 
@@ -40,8 +42,10 @@ export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 export { whyNotBrought } from './find-brought.ts';
 export { describeMergeProblem } from './merge-problem.ts';
+export type { RefUsage } from './measure-refs.ts';
 export type { RefRepair } from './repair-refs.ts';
 export type { RefProblem } from './survey-refs.ts';
+export type { DeletedTrash, EmptiedTrash, EmptyTrashOptions } from './trash-contract.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
@@ -65,6 +69,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await findCommit(repository, ref);
     },
+    async measureRefs({ projectRoot }) {
+      const repository = await findRepository(projectRoot, user);
+      return repository === null ? null : await measureRefs(repository.commonDir);
+    },
     prepare: (given) => prepareWorkspace(given, { user, stamp }),
     findMergeProblem: (given) => findMergeProblem(given, user),
     sync: syncAttempt,
@@ -73,6 +81,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     listSavedChanges,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    pruneOwn: ({ stateDir, olderThanMs }) => pruneOwn(stateDir, now() - olderThanMs),
     trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, stamp, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, stamp),
     inspect: (given) => inspectWorkspaces(given, { user, stamp }),
@@ -81,7 +90,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     recoverApplies: (given) => recoverApplies({ ...given, stamp }),
     forget: (given) => forgetCheckpoints(given, user),
     findBranch: (given) => findBranch(given, user),
-    writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
+    writeBranch: ({ custodyDir, branch, runId, attempt, from }) =>
+      writeBranch(custodyDir, branch, { from, pin: branchPinRef(runId, attempt) }),
     removeLocks: async (given) => removeLocks(await listCustodies(given, user), given.runId),
     repairRefs: async (given) => repairRefs(await listCustodies(given, user), given.known),
   };

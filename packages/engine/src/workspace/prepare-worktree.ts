@@ -12,7 +12,7 @@ import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.
 import { writeAgentIndex } from './conversions.ts';
 import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { describePrepared } from './describe-prepared.ts';
-import { describeLostWork, seedWithWork } from './earlier-work.ts';
+import { describeLostWork, findBaselineCommit, seedWithWork } from './earlier-work.ts';
 import { placeCaches } from './brought-caches.ts';
 import { findBrought, placeFolders } from './find-brought.ts';
 import { beginWithMerged } from './merge-problem.ts';
@@ -124,7 +124,7 @@ async function takeEarlierWork(
     startTree,
     headRef: work.baseCommit === repository.headCommit ? repository.headRef : null,
     baseCommit: work.baseCommit,
-    baselineCommit: work.baselineCommit,
+    baselineCommit: findBaselineCommit(work),
     exclude,
     ignoreRules,
     warnings: [],

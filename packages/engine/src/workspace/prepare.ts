@@ -161,13 +161,13 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     limits: options.limits,
     ...signalOf(options),
   });
-  const baselineCommit = await pinBaseline(options, gitDir, custodyDir, staged.tree, null);
+  await pinBaseline(options, gitDir, custodyDir, staged.tree, null);
   const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   return {
     ...describeAttempt(options, attemptDir),
     ...describeOwnFolder(path, gitDir, custodyDir),
     baselineTree: staged.tree,
-    baselineCommit,
+    baselineCommit: null,
     ...definedOnly({ cleanRoom }),
     exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],
     warnings: [...staged.warnings, ...staged.oversized.map(describeLeftBehind)],

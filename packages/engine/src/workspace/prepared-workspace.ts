@@ -50,7 +50,7 @@ export const PreparedWorkspace = z.object({
   changedSince: z.optional(z.array(z.string())),
   /** The commit under the baseline, if any. */
   baseCommit: z.nullable(ObjectId),
-  /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */
+  /** A commit with the baseline's files: `baseCommit`, or null if they were not committed (an earlier version made one). */
   baselineCommit: z.nullable(ObjectId),
   /** Left out of the patch, relative to `path`. */
   exclude: z.array(Path),

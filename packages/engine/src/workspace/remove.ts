@@ -14,6 +14,7 @@ import {
   stageWorkspace,
   statIfThere,
   undoOverlay,
+  unlessErrno,
 } from '@caisson/ground';
 import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
@@ -23,9 +24,12 @@ import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
-import { moveToTrash, removeAtOnce, type TrashMark } from './trash.ts';
+import { thinTrashed } from './thin-trash.ts';
+import type { TrashMark } from './trash-contract.ts';
+import { moveToTrash, removeAtOnce, removeTrashed } from './trash.ts';
 
-const MAX_SMALL = 128;
+/** So many files are inspected and removed while the user waits for the run; a larger workspace is left to the next sweep. */
+const AT_ONCE = 10_000;
 
 export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
   // By a host that died right after it.
@@ -46,8 +50,17 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   }
   if (prepared.kind === 'in-place' && left !== null) await removeOverlay(prepared);
   const mark = left === null ? await markUnsaved(prepared) : await holdBack(prepared, left);
-  const isSaved = mark === 'saved' || mark === 'untouched';
-  return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
+  const path = await moveToTrash(prepared, mark);
+  if (mark === 'saved' && isSmall(path) && !(await keepsSomething(path))) {
+    await removeTrashed(path);
+    return { kind: 'removed' };
+  }
+  return { kind: 'trashed', path, isSaved: mark === 'saved' || mark === 'untouched' };
+}
+
+/** A folder that cannot be thinned is kept whole, for the next sweep. */
+async function keepsSomething(path: string): Promise<boolean> {
+  return await thinTrashed(path).catch(() => true);
 }
 
 /** The checkpoint found nothing in it, either. */
@@ -143,9 +156,10 @@ function isSmall(folder: string): boolean {
   const waiting = [folder];
   let seen = 0;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const entries = readdirSync(path, { withFileTypes: true });
+    const entries = unlessErrno(() => readdirSync(path ?? '', { withFileTypes: true }), null, 'EACCES');
+    if (entries === null) return false;
     seen += entries.length;
-    if (seen > MAX_SMALL) return false;
+    if (seen > AT_ONCE) return false;
     waiting.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path ?? '', name)));
   }
   return true;

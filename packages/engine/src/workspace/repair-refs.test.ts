@@ -123,6 +123,6 @@ async function repair(
   commit: string | null,
   expected: ReadonlyMap<string, string> = new Map(),
 ): Promise<readonly RefRepair[]> {
-  const known = { findCommit: () => commit, listExpected: () => expected };
+  const known = { findTarget: () => commit, listExpected: () => expected };
   return await workspaces.repairRefs({ projectRoot: root, stateDir, known });
 }

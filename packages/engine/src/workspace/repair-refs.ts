@@ -1,7 +1,7 @@
 /**
  * Our refs that a power cut broke or removed. Git refuses to collect garbage or to list a history as long as a broken
  * one exists, so repairing them helps the user as well.
- * P1  The known commit of a ref replaces it in one step; it is removed only if nothing is known.
+ * P1  What a ref is known to name replaces it in one step; it is removed only if nothing is known.
  * P2  A ref that another process writes meanwhile belongs to that process.
  */
 import { open, rename, rm, unlink } from 'node:fs/promises';
@@ -27,15 +27,15 @@ export interface RefRepair {
   readonly repository: string;
   readonly ref: string;
   readonly problem: RefProblem | 'gone';
-  /** Null: no complete commit was known for it, and it was removed. */
+  /** Null: nothing complete was known for it, and it was removed. */
   readonly restoredTo: string | null;
 }
 
 /** What is known of refs without reading a repository. */
 export interface KnownRefs {
-  /** The commit that a ref should name. */
-  findCommit(ref: string): string | null;
-  /** The refs that should be there now, with their commits. */
+  /** The tree or commit that a ref should name. */
+  findTarget(ref: string): string | null;
+  /** The refs that should be there now, with what they name. */
   listExpected(): ReadonlyMap<string, string>;
 }
 
@@ -55,14 +55,14 @@ export async function removeLocks(repositories: readonly string[], runId: string
   }
 }
 
-async function repairBroken(repository: string, { findCommit }: KnownRefs): Promise<RefRepair[]> {
+async function repairBroken(repository: string, { findTarget }: KnownRefs): Promise<RefRepair[]> {
   const git = custodyGit(repository);
   await removeEmptyObjects(repository);
   await removeLeftKeeps(repository);
   const repairs: RefRepair[] = [];
   for (const broken of (await surveyRefs(repository)).broken) {
     const { ref, problem } = broken;
-    const known = problem === 'left-lock' ? null : findCommit(ref);
+    const known = problem === 'left-lock' ? null : findTarget(ref);
     const restoredTo = known !== null && (await isWhole(git, known)) ? known : null;
     if (await replace(repository, broken, restoredTo)) repairs.push({ repository, ref, problem, restoredTo });
   }
@@ -134,12 +134,12 @@ async function restoreGone(
     const git = custodyGit(repository);
     const present = await findPresent(
       git,
-      gone.map(([, commit]) => commit),
+      gone.map(([, id]) => id),
     );
-    for (const [ref, commit] of gone.filter((each) => present.has(each[1]))) {
-      if (!(await isWhole(git, commit))) continue;
-      if ((await swapRef(repository, { ref, from: null, to: commit })) === null)
-        repairs.push({ repository, ref, problem: 'gone', restoredTo: commit });
+    for (const [ref, id] of gone.filter((each) => present.has(each[1]))) {
+      if (!(await isWhole(git, id))) continue;
+      if ((await swapRef(repository, { ref, from: null, to: id })) === null)
+        repairs.push({ repository, ref, problem: 'gone', restoredTo: id });
     }
   }
   return repairs;
@@ -160,9 +160,9 @@ async function removeEmptyObjects(repository: string): Promise<void> {
   }
 }
 
-/** Every file of the commit exists; its parents are the user's own. */
-async function isWhole(git: Git, commit: string): Promise<boolean> {
-  const listed = await git.run(['ls-tree', '-r', '-t', '-z', commit], { okExitCodes: [0, 1, 128] });
+/** Every file of the tree or commit exists; the parents of a commit are the user's own. */
+async function isWhole(git: Git, id: string): Promise<boolean> {
+  const listed = await git.run(['ls-tree', '-r', '-t', '-z', id], { okExitCodes: [0, 1, 128] });
   if (listed.exitCode !== 0) return false;
   const entries = listed.stdout.toString('latin1').split('\0').filter(Boolean);
   const ids = entries.flatMap((entry) => /^\d+ (?:blob|tree) ([0-9a-f]+)\t/.exec(entry)?.[1] ?? []);

@@ -132,10 +132,10 @@ function sha(path: string): string {
 /** Writes the branch that a checkpoint planned, as the ending of its run does. */
 export async function writePlannedBranch(
   { workspaces }: ScratchProject,
-  { custodyDir }: PreparedWorkspace,
+  { custodyDir, runId, attempt }: PreparedWorkspace,
   saved: Pick<Checkpoint, 'branch'> | null,
   from: string | null = null,
 ): Promise<unknown> {
   if (saved?.branch === undefined) throw new Error('no branch was planned');
-  return await workspaces.writeBranch({ custodyDir, branch: saved.branch, from });
+  return await workspaces.writeBranch({ ...{ custodyDir, runId, attempt }, branch: saved.branch, from });
 }

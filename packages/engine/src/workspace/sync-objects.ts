@@ -1,17 +1,17 @@
-/** Makes commits survive a power cut before a ref names them. */
+/** Makes trees and commits survive a power cut before a ref names them. */
 import { join } from 'node:path';
 
 import { createGit, isErrno, syncPath } from '@caisson/ground';
 
 const AT_ONCE = 64;
 
-/** Syncs every object that `commits` have and `known` have not, and the folders that they are in; returns their ids. */
+/** Syncs every object that `named` have and `known` have not, and the folders that they are in; returns their ids. */
 export async function syncObjects(
   gitDir: string,
-  commits: readonly string[],
+  named: readonly string[],
   known: readonly string[],
 ): Promise<readonly string[]> {
-  const wanted = [...new Set(commits)].filter((commit) => !known.includes(commit));
+  const wanted = [...new Set(named)].filter((id) => !known.includes(id));
   if (wanted.length === 0) return [];
   const git = createGit({ cwd: gitDir, gitDir });
   const not = known.length === 0 ? [] : ['--not', ...known];

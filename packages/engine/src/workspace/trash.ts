@@ -1,76 +1,67 @@
-/** The trash: where removed workspaces lie until they expire (W2). Only `emptyTrash` deletes. */
+/**
+ * The trash: where removed workspaces lie until they expire (W2). Only `emptyTrash` deletes.
+ *
+ * A folder that is to be deleted is renamed first, so that of two processes one deletes and reports it. Its mark goes
+ * last: what a killed process leaves of it is deleted by the next one.
+ */
 import { statSync } from 'node:fs';
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder, removeTree, statIfThere, type Stamp } from '@caisson/ground';
+import { isErrno, makeFolder, measureTree, removeTree, statIfThere, type Stamp } from '@caisson/ground';
 import type { MovedWorkspace, PreparedWorkspace, Workspaces } from './contract.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
 import { listFolder, listMoved } from './record.ts';
+import { thinTrashed } from './thin-trash.ts';
+import {
+  MARK_FILE,
+  type DeletedTrash,
+  type DeletionReason,
+  type EmptiedTrash,
+  type EmptyTrashOptions,
+  type TrashMark,
+} from './trash-contract.ts';
 
-/** Why a folder is in the trash; without a mark it counts as unsaved. */
-export type TrashMark =
-  /** A checkpoint has all of it. */
-  | 'saved'
-  /** Nothing was done in it: it waits only to be removed when there is time. */
-  | 'untouched'
-  /** No agent has run in it. */
-  | 'unused'
-  /** Nothing else has it. */
-  | 'unsaved';
-const MARK_FILE = 'trashed';
-const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
+/** What a process has begun to delete. */
+const DOOMED = '.deleted';
 
-export interface TrashOptions {
-  readonly stateDir: string;
-  readonly trashTtlMs: number;
-  readonly savedTtlMs?: number;
-  readonly heldBackTtlMs?: number;
-  readonly oldest?: number;
-  readonly nowMs: number;
-}
-
-/** Deletes what has expired; the only copy of something never expires by itself (W2). */
-export async function emptyTrash(options: TrashOptions): Promise<{ deleted: string[]; kept: string[] }> {
-  const { savedTtlMs = DEFAULT_SAVED_TTL_MS, trashTtlMs, heldBackTtlMs = Infinity } = options;
-  const ttlMs: Record<TrashMark, number> = {
-    saved: Math.min(savedTtlMs, trashTtlMs),
-    untouched: 0,
-    unused: trashTtlMs,
-    unsaved: heldBackTtlMs,
-  };
-  const deleted: string[] = [];
-  const kept: string[] = [];
-  for (const { path, mark, sinceMs } of await listExpiring(options)) {
-    const isTaken = mark === 'unsaved' && (await isEmptied(path));
-    if (!isTaken && options.nowMs - sinceMs < ttlMs[mark]) {
-      if (mark === 'unsaved') kept.push(path);
-      continue;
-    }
-    await removeTrashed(path);
-    deleted.push(path);
+/** Deletes what has expired, and the oldest of what is too much; the only copy of something never goes by itself (W2). */
+export async function emptyTrash(options: EmptyTrashOptions & { nowMs: number }): Promise<EmptiedTrash> {
+  const { oldest = Infinity } = options;
+  const entries = await listTrash(options.stateDir);
+  const judged = new Map<string, DeletionReason | null>();
+  for (const entry of entries) {
+    const verdict = await judge(entry, options);
+    if (verdict !== 'kept') judged.set(entry.path, verdict);
   }
-  return { deleted, kept };
+  const rest = entries.filter(({ path, mark }) => !judged.has(path) && mark !== 'unsaved');
+  for (const path of await findOverLimit(rest, options.trashBytes)) judged.set(path, 'size');
+  const deleted: DeletedTrash[] = [];
+  for (const { path } of entries) {
+    const why = judged.get(path);
+    if (why === undefined || deleted.length >= oldest) continue;
+    const gone = await deleteTrashed(path, why, options);
+    if (gone !== null) deleted.push(gone);
+  }
+  return {
+    deleted,
+    kept: entries.filter(({ path, mark }) => mark === 'unsaved' && !judged.has(path)).map(({ path }) => path),
+  };
 }
 
-interface Expiring {
+interface Entry {
   readonly path: string;
   readonly mark: TrashMark;
   readonly sinceMs: number;
 }
 
 /** The trash, oldest first, and what was held back from it. A folder of unknown age is kept. */
-async function listExpiring({ stateDir, oldest }: TrashOptions): Promise<Expiring[]> {
+async function listTrash(stateDir: string): Promise<Entry[]> {
+  const found: Entry[] = [];
   const trash = join(stateDir, 'trash');
-  const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
-  const found: Expiring[] = [];
-  for (const name of names) {
-    const path = join(trash, name);
-    const mark = await readMark(path);
-    if (oldest !== undefined && mark === 'unsaved') continue;
-    found.push({ path, mark, sinceMs: changedAtMs(join(path, MARK_FILE)) });
-    if (found.length === oldest) return found;
-  }
+  for (const path of (await listFolder(trash)).toSorted().map((name) => join(trash, name)))
+    // ids sort by time
+    found.push({ path, mark: await readMark(path), sinceMs: changedAtMs(join(path, MARK_FILE)) });
   const aside = join(stateDir, 'held-back');
   for (const path of (await listFolder(aside)).toSorted().map((name) => join(aside, name)))
     found.push({ path, mark: 'unsaved', sinceMs: changedAtMs(path) });
@@ -79,6 +70,35 @@ async function listExpiring({ stateDir, oldest }: TrashOptions): Promise<Expirin
 
 function changedAtMs(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+}
+
+/** Why it is to be deleted; null for one with nothing in it. */
+async function judge(
+  { path, mark, sinceMs }: Entry,
+  { nowMs, trashTtlMs, heldBackTtlMs = Infinity }: EmptyTrashOptions & { nowMs: number },
+): Promise<DeletionReason | null | 'kept'> {
+  const ageMs = nowMs - sinceMs;
+  if (path.endsWith(DOOMED)) return mark === 'unsaved' ? 'asked' : 'age';
+  if (mark === 'untouched') return null;
+  if (mark === 'unsaved') {
+    if (await isEmptied(path)) return null;
+    return ageMs >= heldBackTtlMs ? 'asked' : 'kept';
+  }
+  if (mark === 'saved' && !(await thinTrashed(path).catch(() => true))) return null;
+  return ageMs >= trashTtlMs ? 'age' : 'kept';
+}
+
+/** The newest that fit stay; a file with names in several folders counts for the newest of them. */
+async function findOverLimit(entries: readonly Entry[], maxBytes = Infinity): Promise<string[]> {
+  if (maxBytes === Infinity) return [];
+  const seen = new Set<string>();
+  let bytes = 0;
+  const tooMuch: string[] = [];
+  for (const { path } of entries.toReversed()) {
+    bytes += await measureTree(path, seen);
+    if (bytes > maxBytes) tooMuch.push(path);
+  }
+  return tooMuch;
 }
 
 /** The user has taken every file that was held back. */
@@ -106,7 +126,7 @@ export async function moveToTrash(
   { attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>,
   mark: TrashMark,
 ): Promise<string> {
-  const target = trashPlace({ attemptDir });
+  const target = join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
   makeFolder(dirname(target));
   await writeFile(join(attemptDir, MARK_FILE), `${mark}\n`);
   await rename(attemptDir, target);
@@ -118,19 +138,42 @@ export async function removeAtOnce(prepared: Pick<PreparedWorkspace, 'attemptDir
   await removeTrashed(await moveToTrash(prepared, 'untouched'));
 }
 
+/** Null: another process was faster. */
+async function deleteTrashed(
+  path: string,
+  why: DeletionReason | null,
+  { onDeleted }: EmptyTrashOptions,
+): Promise<DeletedTrash | null> {
+  const doomed = path.endsWith(DOOMED) ? path : await claim(path);
+  if (doomed === null) return null;
+  const place = doomed.slice(0, -DOOMED.length);
+  const runId = basename(place).split('.', 1)[0] ?? '';
+  const deleted = { path: place, runId, bytes: await measureTree(doomed, null), why };
+  await removeTrashed(doomed, async () => {
+    if (why !== null) await onDeleted?.(deleted);
+  });
+  return deleted;
+}
+
+async function claim(path: string): Promise<string | null> {
+  try {
+    await rename(path, path + DOOMED);
+    return path + DOOMED;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
 /** The mark goes last: what a crash leaves of the folder still says why it is here. */
-async function removeTrashed(path: string): Promise<void> {
+export async function removeTrashed(path: string, beforeLast = async (): Promise<void> => {}): Promise<void> {
   const names = await listFolder(path).catch(() => []); // it may be a file
   for (const name of names) if (name !== MARK_FILE) await removeTree(join(path, name));
+  await beforeLast();
   await removeTree(path);
 }
 
 async function readMark(path: string): Promise<TrashMark> {
   const text = (await readIfThere(join(path, MARK_FILE)))?.trim();
   return text === 'saved' || text === 'unused' || text === 'untouched' ? text : 'unsaved';
-}
-
-/** Where the removal moves an attempt's folder. */
-function trashPlace({ attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>): string {
-  return join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
 }

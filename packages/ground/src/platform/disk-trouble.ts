@@ -2,7 +2,7 @@
 import { CaissonError } from '@caisson/protocol';
 
 const FREE_SPACE =
-  'Free some space on that disk and try again. caisson gc --older-than 0s names what takes most of it, and removes what no run needs.';
+  'Free some space on that disk and try again. caisson gc --older-than 0s deletes what no run needs, with --all also runs whose work you have; caisson du shows what takes the space.';
 const TROUBLES = [
   { code: 'ENOSPC', text: 'No space left on device', state: 'is full', remedy: FREE_SPACE },
   { code: 'EDQUOT', text: 'Disk quota exceeded', state: 'gives this user no more space', remedy: FREE_SPACE },

@@ -1,0 +1,44 @@
+/** Commits of an attempt's files, for a branch or a bundle. A checkpoint is a tree: `git log --all` does not show it. */
+import { emptyTreeLike } from '@caisson/ground';
+
+import type { PreparedWorkspace } from './contract.ts';
+import { commitTree } from './custody.ts';
+
+export interface Commits {
+  /** The commit of a tree on top of the baseline; one for each tree. */
+  of(tree: string): Promise<string>;
+}
+
+export function createCommits(prepared: PreparedWorkspace): Commits {
+  const made = new Map<string, Promise<string>>();
+  let baseline: Promise<string | null> | undefined;
+  const make = async (tree: string): Promise<string> => {
+    const parent = await (baseline ??= commitBaseline(prepared));
+    // Unchanged files need no commit of their own.
+    if (tree === prepared.baselineTree && parent !== null) return parent;
+    return await commitTree(prepared.gitDir, {
+      tree,
+      parents: parent === null ? [] : [parent],
+      message: `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`,
+    });
+  };
+  return {
+    async of(tree) {
+      const commit = made.get(tree) ?? make(tree);
+      made.set(tree, commit);
+      return await commit;
+    },
+  };
+}
+
+/** The user's commit, or one of their uncommitted files on top of it. */
+async function commitBaseline(prepared: PreparedWorkspace): Promise<string | null> {
+  const { gitDir, baselineTree, baseCommit, baselineCommit, runId, attempt } = prepared;
+  if (baselineCommit !== null) return baselineCommit;
+  if (baseCommit === null && baselineTree === emptyTreeLike(baselineTree)) return null;
+  return await commitTree(gitDir, {
+    tree: baselineTree,
+    parents: baseCommit === null ? [] : [baseCommit],
+    message: `caisson: files before ${runId}, attempt ${attempt}\n`,
+  });
+}

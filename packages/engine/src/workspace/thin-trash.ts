@@ -1,0 +1,107 @@
+/**
+ * What is in the trash is what nothing else has.
+ *
+ * T1  A file that the saved tree has, byte for byte, is not kept a second time: git compares each with our index, whose
+ *     tree must be the saved one. In any doubt it stays.
+ * T2  A file that equals the one at the same place of another folder in the trash is a second name of it
+ *     (link-same.ts).
+ * T3  It may be stopped at any moment, and done again: our git dir, which tells what is saved, goes last.
+ */
+import { readdirSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { createGit, removeTree, statIfThere, unlessErrno } from '@caisson/ground';
+import { readSavedTree, SAVED_TREE_FILE } from './checkpoint.ts';
+import { listUnchangedIncluded } from './included-memory.ts';
+import { linkSame } from './link-same.ts';
+import { listFolder } from './record.ts';
+import { MARK_FILE } from './trash-contract.ts';
+import { parentOf, pathIn } from './work-file.ts';
+
+/** Everything else that an attempt's folder has was made for it, or is saved. */
+const KEPT = [MARK_FILE, SAVED_TREE_FILE, 'files', 'agent-git'];
+
+/** Thins the folder of saved work; false when nothing is left that would be worth keeping. */
+export async function thinTrashed(path: string): Promise<boolean> {
+  const [gitDir, files] = [join(path, 'git'), join(path, 'files')];
+  if (statIfThere(gitDir, 'itself') === null) return true; // it was done before
+  if (statIfThere(files, 'itself')?.isDirectory() === true) {
+    await removeSaved(path, gitDir, files);
+    for (const name of await listUnchangedIncluded({ attemptDir: path, path: files, gitDir }))
+      await removeTree(join(files, name));
+    // Without a sandbox it is a file of ours that leads to the agent's git dir.
+    if (statIfThere(join(files, '.git'), 'itself')?.isFile() === true) unlinkSync(join(files, '.git'));
+    if (!removeEmptyFolders(files)) await linkSame(path);
+  }
+  if (!hasOwnObjects(join(path, 'agent-git'))) await removeTree(join(path, 'agent-git'));
+  for (const name of await listFolder(path))
+    if (!KEPT.includes(name) && name !== 'git') await removeTree(join(path, name));
+  await removeTree(gitDir);
+  return ['files', 'agent-git'].some((name) => statIfThere(join(path, name), 'itself') !== null);
+}
+
+/** T1 */
+async function removeSaved(path: string, gitDir: string, files: string): Promise<void> {
+  const git = createGit({ cwd: files, gitDir, workTree: files, timeoutMs: 600_000 });
+  if ((await git.text(['write-tree'])) !== readSavedTree(path)) return;
+  const { stdout } = await git.run(['ls-files', '-z', '-t', '-s', '-m']);
+  const entries = stdout.toString('latin1').split('\0').filter(Boolean).map(parseEntry);
+  const changed = new Set(entries.filter(({ isChanged }) => isChanged).map(({ name }) => name));
+  const isOwn = createFolderCheck(Buffer.from(realpathSync(files)));
+  for (const { name, isSubmodule } of entries) {
+    if (isSubmodule || changed.has(name)) continue;
+    const file = Buffer.from(name, 'latin1');
+    if (isOwn(parentOf(file)))
+      unlessErrno(() => unlinkSync(pathIn(files, file)), undefined, 'ENOENT', 'EISDIR');
+  }
+}
+
+interface Entry {
+  /** Bytes in Latin-1. */
+  readonly name: string;
+  readonly isChanged: boolean;
+  readonly isSubmodule: boolean;
+}
+
+/** `H 100644 ID 0<tab>NAME`, and once more with `C` for a file that differs. */
+function parseEntry(line: string): Entry {
+  const at = line.indexOf('\t');
+  const [tag = '', mode = ''] = line.slice(0, at).split(' ');
+  return { name: line.slice(at + 1), isChanged: tag === 'C', isSubmodule: mode === '160000' };
+}
+
+/** Tells whether a folder below the root is reached through no link. */
+function createFolderCheck(root: Buffer): (folder: Buffer) => boolean {
+  const known = new Map<string, boolean>();
+  return (folder) => {
+    const key = folder.toString('latin1');
+    const place = folder.length === 0 ? root : Buffer.concat([root, Buffer.from('/'), folder]);
+    const isOwn = known.get(key) ?? isReal(place);
+    known.set(key, isOwn);
+    return isOwn;
+  };
+}
+
+function isReal(place: Buffer): boolean {
+  const real = unlessErrno(() => realpathSync(place, { encoding: 'buffer' }), null, 'ENOENT', 'ENOTDIR');
+  return real?.equals(place) === true;
+}
+
+/** True if the folder itself is gone, too. */
+function removeEmptyFolders(folder: string | Buffer): boolean {
+  const entries = readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
+  let left = entries.length;
+  for (const entry of entries)
+    if (entry.isDirectory() && removeEmptyFolders(pathIn(String(folder), entry.name))) left -= 1;
+  if (left > 0) return false;
+  rmdirSync(folder);
+  return true;
+}
+
+/** Objects that the agent wrote itself: a commit that it dropped again may be wanted. */
+function hasOwnObjects(agentGit: string): boolean {
+  const objects = join(agentGit, 'objects');
+  const folders = unlessErrno(() => readdirSync(objects), [], 'ENOENT', 'ENOTDIR');
+  return folders.some(
+    (name) => /^([0-9a-f]{2}|pack)$/.test(name) && readdirSync(join(objects, name)).length > 0,
+  );
+}
