@@ -36,9 +36,12 @@ function listMirrored(): string[] {
   project.git('init', '-q', '--bare', mirror);
   project.git('push', '-q', '--mirror', mirror);
   const refs = gitIn(mirror, project.home, 'for-each-ref', '--format=%(refname)').split('\n').filter(Boolean);
-  const names = refs.flatMap((ref) =>
-    gitIn(mirror, project.home, 'log', '--format=', '--name-only', '-z', '-m', '--root', ref).split('\0'),
-  );
+  const names = refs.flatMap((ref) => [
+    ...gitIn(mirror, project.home, 'ls-tree', '-r', '-z', '--name-only', ref).split('\0'),
+    ...(gitIn(mirror, project.home, 'cat-file', '-t', ref).trim() === 'commit'
+      ? gitIn(mirror, project.home, 'log', '--format=', '--name-only', '-z', '-m', '--root', ref).split('\0')
+      : []),
+  ]);
   return [...new Set(names.map((name) => name.trimStart()))].filter(Boolean).toSorted();
 }
 
