@@ -1,5 +1,5 @@
 /** What runs take on the disk, and that what is said to free it does. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -120,7 +120,7 @@ describe('disk space', { timeout: 120_000 }, () => {
     const third = await project.run(...build(300_000));
     const folder = join(stateOf(project), 'trash', `${third.runId}.1`);
     rmSync(join(folder, 'saved-tree'));
-    renameSync(folder, `${folder}.deleted`);
+    renameSync(folder, `${folder}.${spawnSync('true').pid}.deleted`);
     expect((await collect(project)).deleted).toMatchObject([{ path: folder, why: 'age' }]);
     expect(trashOf(project)).toEqual([]);
     const events = await project.events(third.runId);

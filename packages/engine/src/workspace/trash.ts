@@ -22,13 +22,13 @@ import {
   type TrashMark,
 } from './trash-contract.ts';
 
-/** What a process has begun to delete. */
-const DOOMED = '.deleted';
+/** What a process, whose id it has, has begun to delete. */
+const DOOMED = /^(.+)\.(\d+)\.deleted$/;
 
 /** Deletes what has expired, and the oldest of what is too much; the only copy of something never goes by itself (W2). */
 export async function emptyTrash(options: EmptyTrashOptions & { nowMs: number }): Promise<EmptiedTrash> {
   const { oldest = Infinity } = options;
-  const entries = await listTrash(options.stateDir);
+  const entries = (await listTrash(options.stateDir)).filter(({ path }) => !isBeingDeleted(path));
   const judged = new Map<string, DeletionReason | null>();
   for (const entry of entries) {
     const verdict = await judge(entry, options);
@@ -78,7 +78,7 @@ async function judge(
   { nowMs, trashTtlMs, heldBackTtlMs = Infinity }: EmptyTrashOptions & { nowMs: number },
 ): Promise<DeletionReason | null | 'kept'> {
   const ageMs = nowMs - sinceMs;
-  if (path.endsWith(DOOMED)) return mark === 'unsaved' ? 'asked' : 'age';
+  if (DOOMED.test(path)) return mark === 'unsaved' ? 'asked' : 'age'; // its process was killed
   if (mark === 'untouched') return null;
   if (mark === 'unsaved') {
     if (await isEmptied(path)) return null;
@@ -86,6 +86,12 @@ async function judge(
   }
   if (mark === 'saved' && !(await thinTrashed(path).catch(() => true))) return null;
   return ageMs >= trashTtlMs ? 'age' : 'kept';
+}
+
+/** By a process that is alive. */
+function isBeingDeleted(path: string): boolean {
+  const pid = DOOMED.exec(path)?.[2];
+  return pid !== undefined && statIfThere(`/proc/${pid}`, 'itself') !== null;
 }
 
 /** The newest that fit stay; a file with names in several folders counts for the newest of them. */
@@ -144,9 +150,9 @@ async function deleteTrashed(
   why: DeletionReason | null,
   { onDeleted }: EmptyTrashOptions,
 ): Promise<DeletedTrash | null> {
-  const doomed = path.endsWith(DOOMED) ? path : await claim(path);
+  const place = DOOMED.exec(path)?.[1] ?? path;
+  const doomed = await claim(path, `${place}.${process.pid}.deleted`);
   if (doomed === null) return null;
-  const place = doomed.slice(0, -DOOMED.length);
   const runId = basename(place).split('.', 1)[0] ?? '';
   const deleted = { path: place, runId, bytes: await measureTree(doomed, null), why };
   await removeTrashed(doomed, async () => {
@@ -155,10 +161,10 @@ async function deleteTrashed(
   return deleted;
 }
 
-async function claim(path: string): Promise<string | null> {
+async function claim(path: string, doomed: string): Promise<string | null> {
   try {
-    await rename(path, path + DOOMED);
-    return path + DOOMED;
+    await rename(path, doomed);
+    return doomed;
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;
