@@ -23,8 +23,10 @@ async function recordDeletion({ ledger, recorder, bus }: Engine, deleted: Delete
   const { path, runId, bytes, why } = deleted;
   if (why === null || ledger.run(runId) === null) return;
   try {
-    const id = `trash.deleted:${basename(path)}`;
-    await recorder.of(runId).append('trash.deleted', { path, bytes, why }, { id });
+    const [name, attempt] = [basename(path), Number(basename(path).split('.')[1])];
+    await recorder
+      .of(runId)
+      .append('trash.deleted', { path, bytes, why }, { attempt, id: `trash.deleted:${name}` });
   } catch (error) {
     const message = `${path} was deleted from the trash (${why}), and that could not be recorded: ${explainError(error)}`;
     bus.emit(BusTopic.WARNING, { source: 'sweep', message });
