@@ -121,6 +121,26 @@ it(
   },
 );
 
+it('a check that Ctrl-C stops is not called failed', { timeout: 60_000 }, async () => {
+  const project = createProject();
+  const line = ['--verify', 'sleep 600', '--', 'sh', '-c', 'echo x > f'];
+  const host = project.start('run', '-o', 'ndjson', ...line);
+  const ended = finish(host);
+  let said = '';
+  host.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await until('the check runs', () => /"phase":"script"[^]*"sandbox\.started"/.test(said));
+  host.kill('SIGINT');
+  const { code, stdout } = await ended;
+  expect([code, stdout.includes('verify.ran'), stdout.includes('dispatch.cancelled')]).toEqual([
+    130,
+    false,
+    true,
+  ]);
+  const shown = (await project.caisson('show')).stdout;
+  expect(shown).toContain('patch: 1 file');
+  expect(shown).not.toMatch(/did not pass|exit null/);
+});
+
 describe('a signal to a background host', { timeout: 60_000 }, () => {
   it.each(['SIGTERM', 'SIGHUP'] as const)(
     '%s: the run has its grace and ends as interrupted, sealed',

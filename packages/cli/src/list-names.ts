@@ -1,5 +1,5 @@
 /** The names that a shell completes with. A shell expands what it is given, so only plain words are named. */
-import { listPricedModels, type Caisson } from '@caisson/engine';
+import { listPricedModels, loadConfig, type Caisson } from '@caisson/engine';
 import { BUILT_IN_RUNTIMES } from '@caisson/protocol';
 import type { NamesKind } from './command.ts';
 import type { Output } from './output.ts';
@@ -17,9 +17,15 @@ export async function listNames(
     kind === 'models'
       ? listPricedModels()
       : kind === 'runtimes'
-        ? [...BUILT_IN_RUNTIMES]
+        ? [...BUILT_IN_RUNTIMES, ...(await listConfigured())]
         : await withCaissonToRead(stateDir, output, (caisson) => LISTED[kind](caisson));
   return names.filter((name) => PLAIN.test(name));
+}
+
+/** A configuration that cannot be used offers nothing; the command that is completed will report it. */
+async function listConfigured(): Promise<string[]> {
+  const { runtimes } = await loadConfig().catch(() => ({ runtimes: {} }));
+  return Object.keys(runtimes).filter((name) => !BUILT_IN_RUNTIMES.some((known) => known === name));
 }
 
 const LISTED: Readonly<Record<'runs' | 'agents', (caisson: Caisson) => Promise<string[]>>> = {

@@ -15,6 +15,7 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
     format: 'human',
     isInteractive: true,
     columns: () => columns,
+    wrapColumns: () => columns,
     style: STYLE,
     closed: new AbortController().signal,
     line: () => undefined,

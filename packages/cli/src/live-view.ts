@@ -51,7 +51,7 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
   const timer = output.isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
   const format = (): WorkFormat => ({
     style: output.style,
-    columns: (output.isInteractive ? output.columns() : Infinity) - INDENT.length - 1,
+    columns: output.wrapColumns() - INDENT.length - 1,
     maxLines: detail === 'verbose' ? Infinity : MAX_SAID_LINES,
   });
 

@@ -16,6 +16,8 @@ export interface Output {
   readonly isInteractive: boolean;
   /** How wide the terminal is now. */
   columns(): number;
+  /** Where lines for people are wrapped: at the width of a terminal, and nowhere in a file or a pipe. */
+  wrapColumns(): number;
   readonly style: Style;
   /** Aborts when the reader of our stdout is gone; commands that follow something should end then. */
   readonly closed: AbortSignal;
@@ -75,10 +77,13 @@ export function createOutput(
   guardStreams(streams, closed, put);
   const isData = format !== 'human';
   const decoder = new TextDecoder();
+  const isInteractive = stdout.isTTY && stderr.isTTY && !isSet(env['CI']);
+  const columns = (): number => stdout.columns || 80;
   return {
     format,
-    isInteractive: stdout.isTTY && stderr.isTTY && !isSet(env['CI']),
-    columns: () => stdout.columns || 80,
+    isInteractive,
+    columns,
+    wrapColumns: () => (isInteractive ? columns() : Infinity),
     style: STYLE,
     closed: closed.signal,
     line: (text) => print(isData ? stderr : stdout, text),

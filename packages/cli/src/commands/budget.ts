@@ -16,13 +16,13 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const standings = await caisson.budget(options.session);
       output.result({ priceTable: PRICE_TABLE_VERSION, standings }, () =>
-        format(standings, output.style.bold),
+        format(standings, output.style.bold, output.wrapColumns()),
       );
       return EXIT_CODES.finished;
     }),
 });
 
-function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line): Lines {
+function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line, columns: number): Lines {
   const rows = standings.map((standing) => [
     `${standing.scope} ${standing.scopeId}`,
     formatSpent(standing),
@@ -36,6 +36,7 @@ function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line
   return formatTable(
     [['SCOPE', 'SPENT', 'RESERVED', 'CAP', 'UNKNOWN', 'ESTIMATED', 'TOKENS', 'RUNS'], ...rows],
     bold,
+    columns,
   );
 }
 

@@ -71,7 +71,7 @@ export const command = defineCommand({
     else
       output.result({ verdict: verdict ?? 'ok', repaired, probes }, () => [
         ...formatRepairs(repaired, output.style),
-        ...formatReport(probes, output.style, output.isInteractive ? output.columns() : Infinity),
+        ...formatReport(probes, output.style, output.wrapColumns()),
       ]);
     return exitCodeOf(probes, verdict === 'fail');
   },

@@ -18,12 +18,12 @@ export const command = defineCommand({
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const usage = await caisson.usage();
-      output.result(usage, () => format(usage, output.style));
+      output.result(usage, () => format(usage, output.style, output.wrapColumns()));
       return EXIT_CODES.finished;
     }),
 });
 
-function format({ stateDir, bytes, parts, largest, refs }: ProjectUsage, { bold }: Style): Lines {
+function format({ stateDir, bytes, parts, largest, refs }: ProjectUsage, { bold }: Style, columns: number): Lines {
   const rows = parts.map(({ bytes: size, name, what, frees }) => [
     formatBytes(size),
     name,
@@ -36,7 +36,7 @@ function format({ stateDir, bytes, parts, largest, refs }: ProjectUsage, { bold 
   const single = largest.filter((holder) => holder.bytes >= WORTH_NAMING_BYTES);
   return [
     `${stateDir}: ${formatBytes(bytes)}`,
-    ...formatTable([['SIZE', 'PART', 'WHAT, AND WHAT FREES IT'], ...rows], bold),
+    ...formatTable([['SIZE', 'PART', 'WHAT, AND WHAT FREES IT'], ...rows], bold, columns),
     ...(single.length === 0 ? [] : ['', 'The largest of one run:']),
     ...single.map((holder) => `  ${formatBytes(holder.bytes)}  ${relative(stateDir, holder.path)}`),
   ];

@@ -49,7 +49,7 @@ export const command = defineCommand({
     if (isWritten) await writeNew(file, text);
     const runtime = chooseUsual(found, options.runtime);
     output.result({ file, isWritten, text, runtime, found }, () => [
-      ...formatFound(found, output.style, output.isInteractive ? output.columns() : Infinity),
+      ...formatFound(found, output.style, output.wrapColumns()),
       '',
       ...describeFile(file, text, isWritten),
       ...describeNext(found, runtime),

@@ -47,7 +47,11 @@ export const command = defineCommand({
       output.result(keys, () =>
         keys.length === 0
           ? ['No key yet; the first run makes one.']
-          : formatTable([['KEY', 'KIND', ''], ...keys.map(describeKey)], output.style.bold),
+          : formatTable(
+              [['KEY', 'KIND', ''], ...keys.map(describeKey)],
+              output.style.bold,
+              output.wrapColumns(),
+            ),
       );
     }
     return EXIT_CODES.finished;

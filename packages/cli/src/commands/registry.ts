@@ -70,7 +70,11 @@ export function listCommand(kind: RegistryKind): Command {
         output.result(names, () =>
           rows.length === 0
             ? [`No ${kind} here.`]
-            : formatTable([['NAME', 'VERSION', 'FROM', 'SHA256'], ...rows], output.style.bold),
+            : formatTable(
+                [['NAME', 'VERSION', 'FROM', 'SHA256'], ...rows],
+                output.style.bold,
+                output.wrapColumns(),
+              ),
         );
         return EXIT_CODES.finished;
       }),

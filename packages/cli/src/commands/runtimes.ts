@@ -22,7 +22,7 @@ export const command = defineCommand({
       runtimes,
       projectRoot,
     });
-    output.result(found, () => formatTable(listRows(found), output.style.bold));
+    output.result(found, () => formatTable(listRows(found), output.style.bold, output.wrapColumns()));
     return EXIT_CODES.finished;
   },
 });

@@ -23,7 +23,7 @@ export const command = defineCommand({
       const runId = positionals[0] ?? 'latest';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);
-      const columns = output.isInteractive ? output.columns() : Infinity;
+      const columns = output.wrapColumns();
       output.result(result, () => formatRun(result, events, { style: output.style, columns }));
       return EXIT_CODES.finished;
     }),

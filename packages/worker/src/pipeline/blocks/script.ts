@@ -77,6 +77,8 @@ function reportVerify(
   outcome: CommandOutcome,
 ): BlockReport {
   const passed = outcome.exitCode === 0 && !outcome.timedOut;
+  // A check that was stopped says nothing about the work.
+  if (!passed && context.control.stop.aborted) return { status: 'reported', ...exitOf(outcome) };
   const report = [outcome.stdout, outcome.stderr].filter((text) => text !== '').join('\n');
   context.gathered.verify = together(context.gathered.verify, {
     passed,
