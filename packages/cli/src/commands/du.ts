@@ -23,7 +23,11 @@ export const command = defineCommand({
     }),
 });
 
-function format({ stateDir, bytes, parts, largest, refs }: ProjectUsage, { bold }: Style, columns: number): Lines {
+function format(
+  { stateDir, bytes, parts, largest, refs }: ProjectUsage,
+  { bold }: Style,
+  columns: number,
+): Lines {
   const rows = parts.map(({ bytes: size, name, what, frees }) => [
     formatBytes(size),
     name,
