@@ -2,8 +2,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createProject, type Project } from './project.ts';
+import { createProject, finish, type Project } from './project.ts';
 
 interface Report {
   readonly freedBytes: number;
@@ -91,6 +92,10 @@ describe('disk space', { timeout: 120_000 }, () => {
     const last = await collect(project, '--all', '--held-back', '--older-than', '0s');
     expect([last.forgotten, last.unapplied, refsOf(project)]).toEqual([[unapplied.runId], [], []]);
     expect((await project.caisson('verify', unapplied.runId)).stderr).toContain('was forgotten');
+    // As a forget that was killed half-way leaves it.
+    project.git('update-ref', `refs/caisson/${unapplied.runId}/1`, 'HEAD^{tree}');
+    await collect(project);
+    expect(refsOf(project)).toEqual([]);
     expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('0 refs under refs/caisson');
   });
 
@@ -125,6 +130,32 @@ describe('disk space', { timeout: 120_000 }, () => {
     expect(trashOf(project)).toEqual([]);
     const events = await project.events(third.runId);
     expect(events.filter(({ type }) => type === 'trash.deleted')).toHaveLength(1);
+  });
+
+  it('killed again and again beside runs that begin, it loses no work, and the next one finishes', async () => {
+    const project = createBuilding();
+    const runs = [await project.run(...build(300_000, 'echo first >work'))];
+    const isOver = new AbortController();
+    const killing = (async (): Promise<void> => {
+      for (let afterMs = 100; !isOver.signal.aborted; afterMs = afterMs === 400 ? 100 : afterMs + 60) {
+        const child = project.start('gc', '--all', '--older-than', '0s');
+        const ended = finish(child);
+        await Promise.race([ended, delay(afterMs)]);
+        child.kill('SIGKILL');
+        await ended;
+      }
+    })();
+    for (const text of ['second', 'third'])
+      runs.push(await project.run(...build(300_000, `echo ${text} >work`)));
+    isOver.abort();
+    await killing;
+    const report = await collect(project, '--all', '--older-than', '0s');
+    expect([report.unapplied.toSorted(), trashOf(project)]).toEqual([runs.map(({ runId }) => runId), []]);
+    for (const [at, { runId }] of runs.entries()) {
+      expect((await project.caisson('diff', runId)).stdout).toContain(`+${['first', 'second', 'third'][at]}`);
+      expect((await project.caisson('verify', runId)).code).toBe(0);
+    }
+    expect((await project.caisson('doctor', '-o', 'json')).code).toBe(0);
   });
 
   it('du names every part with the command that frees it, and what refs keep in the repository', async () => {

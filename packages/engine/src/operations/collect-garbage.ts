@@ -11,7 +11,7 @@ import { listLargest } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
 import { emptyTrash } from './empty-trash.ts';
-import { forgetOld, type ForgottenRuns } from './forget-old.ts';
+import { finishForgotten, forgetOld, type ForgottenRuns } from './forget-old.ts';
 import type { GarbageOptions, GarbageReport } from './garbage-report.ts';
 import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
@@ -51,6 +51,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
   const { deleted, kept } = await emptyTrash(engine, trashChoice(options)); // also what went there just now
+  await orFull(engine, undefined, () => finishForgotten(engine, kept));
   const forgotten = await orFull(engine, NONE_FORGOTTEN, () => forgetAsked(engine, options, graceMs, kept));
   const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));

@@ -23,7 +23,7 @@ export interface ForgetOptions {
 
 export async function forgetOld(engine: Engine, options: ForgetOptions): Promise<ForgottenRuns> {
   const [gone, needed] = [listForgotten(engine), findNeeded(engine)];
-  const held = new Set(options.kept.map((path) => basename(path).split('.', 1)[0]));
+  const held = new Set(options.kept.map(runOf));
   const found: { forgotten: string[]; unapplied: string[] } = { forgotten: [], unapplied: [] };
   for (const row of engine.ledger.runs()) {
     const { runId, endedAt } = row;
@@ -39,12 +39,26 @@ export async function forgetOld(engine: Engine, options: ForgetOptions): Promise
   return found;
 }
 
+/** Deletes what a forget that was killed half-way left: refs, and files whose names begin with the run's. */
+export async function finishForgotten(engine: Engine, kept: readonly string[]): Promise<void> {
+  const forgotten = listForgotten(engine);
+  if (forgotten.size === 0) return;
+  const { refs } = await engine.workspaces.inspect(engine.config);
+  const left = new Set([...refs.map(({ runId }) => runId), ...kept.map(runOf)]);
+  for (const runId of left) {
+    const row = forgotten.has(runId) ? engine.ledger.run(runId) : null;
+    if (row !== null) await forgetContents(engine, row);
+  }
+}
+
 /** Runs that one under way names: it continues them, or waits for them. */
 function findNeeded({ ledger }: Engine): ReadonlySet<string> {
   const open = ledger.runs({ status: ['queued', 'running'] });
   const named = open.map(({ runId }) => JSON.stringify(ledger.read({ runId, types: ['dispatch.accepted'] })));
   return new Set(named.join().match(/run_[0-9a-z]{20}/g));
 }
+
+const runOf = (path: string): string => basename(path).split('.', 1)[0] ?? '';
 
 /** In any doubt it is: a result that cannot be read may name outputs. */
 async function isOnlyCopy(engine: Engine, { runId, status }: RunRow): Promise<boolean> {

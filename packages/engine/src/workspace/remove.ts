@@ -1,4 +1,7 @@
-/** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
+/**
+ * Removal is a move into the trash (W2). What a checkpoint has is not kept there (thin-trash.ts); `gc` deletes the rest when
+ * it has expired.
+ */
 import { readdirSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

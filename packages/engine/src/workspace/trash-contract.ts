@@ -22,7 +22,7 @@ export interface DeletedTrash {
   readonly runId: string;
   /** On the disk. */
   readonly bytes: number;
-  /** Null: there was nothing in it that anybody could miss. */
+  /** Null: it had nothing in it that is worth a word. */
   readonly why: DeletionReason | null;
 }
 
