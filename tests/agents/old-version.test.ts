@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -31,11 +31,13 @@ function installAlone(version: string): string {
   return file;
 }
 
-const runWith = (bin: string) =>
+const createProjectWith = (bin: string) =>
   createProject({
     env: { MODEL_KEY: 'k' },
     config: `runtimes:\n  gemini: { bin: "${bin}", endpoint: "http://127.0.0.1:9", apiKey: "env:MODEL_KEY" }\n`,
-  }).caisson('run', '--runtime', 'gemini', 'anything');
+  });
+const RUN = ['run', '--runtime', 'gemini', 'anything'];
+const runWith = (bin: string) => createProjectWith(bin).caisson(...RUN);
 
 it.each([
   ['from npm', installFromNpm],
@@ -56,4 +58,14 @@ it.each([
 ])('a newer version %s than the ones that were tried is started', async (_, install) => {
   const { stdout, stderr } = await runWith(install('99.0.0'));
   expect(stdout + stderr).toContain('exited with code 7');
+});
+
+it('a file of the project is started in the sandbox only, also to ask for its version', async () => {
+  const mark = join(makeFolder(), 'started-outside');
+  const project = createProjectWith('./gemini');
+  project.write('gemini', `#!/bin/sh\ntouch ${mark}\necho 0.12.0; exit 7\n`);
+  chmodSync(join(project.root, 'gemini'), 0o755);
+  await project.trust();
+  const { stdout, stderr } = await project.caisson(...RUN);
+  expect([existsSync(mark), stdout + stderr]).toEqual([false, expect.stringContaining('exited with code 7')]);
 });

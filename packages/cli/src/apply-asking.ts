@@ -1,6 +1,6 @@
 /** Applies a run; if its patch has risky files, the person at the terminal is asked, and everyone else is refused. */
 import type { ApplyChoice, ApplyResult, Caisson } from '@caisson/engine';
-import type { ListedRisk } from '@caisson/protocol';
+import { shellQuote, type ListedRisk } from '@caisson/protocol';
 import { confirmOnTerminal } from './ask-on-terminal.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';
@@ -61,7 +61,7 @@ function nextCommand(runId: string, order: ApplyOrder): string {
     ...(allowOutsideScope === true ? ['--outside-scope'] : []),
     ...(leaveConflicts === true ? ['--leave-conflicts'] : []),
     ...(force === true ? ['--force'] : []),
-    ...(stateDir === undefined ? [] : ['--state-dir', `'${stateDir.replaceAll("'", `'\\''`)}'`]),
+    ...(stateDir === undefined ? [] : ['--state-dir', shellQuote(stateDir)]),
   ];
   return words.join(' ');
 }

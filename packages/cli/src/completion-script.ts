@@ -1,3 +1,4 @@
+import { shellQuote as quote } from '@caisson/protocol';
 import type { NamesKind, OptionSpecs } from './command.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -211,8 +212,4 @@ function choiceCases(rows: readonly CompletionRow[]): string {
     }
   }
   return [...choices].map(([words, value]) => `    ${words}) choices=${value} ;;`).join('\n');
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

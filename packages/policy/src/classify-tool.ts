@@ -1,5 +1,5 @@
 /** What a tool call of any runtime does, by the tool's name and its input. */
-import { RUNTIME_DESCRIPTORS, type ToolKind, type ToolNames } from '@caisson/protocol';
+import { shellQuote, isRecord, RUNTIME_DESCRIPTORS, type ToolKind, type ToolNames } from '@caisson/protocol';
 import type { Access, ActionClass } from './action-class.ts';
 import { readPatchPaths } from './patch-paths.ts';
 
@@ -130,10 +130,6 @@ function stringAt(input: unknown, keys: readonly string[]): string | null {
   return null;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function quoteWord(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : shellQuote(word);
 }

@@ -23,6 +23,8 @@ export * from './bus-topics.ts';
 export * from './session-files.ts';
 export * from './nearest-name.ts';
 export * from './defined-only.ts';
+export * from './is-record.ts';
+export * from './shell-quote.ts';
 export * from './units.ts';
 export * from './policy-rule.ts';
 export * from './config.ts';

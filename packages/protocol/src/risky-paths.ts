@@ -11,6 +11,7 @@
  * R2  It counts for everything below it, and in every spelling that some file system treats as the same name.
  * R3  An entry with `parts` is a file that people change every day: only these members of its JSON count.
  */
+import { isRecord } from './is-record.ts';
 import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
 import * as z from 'zod/mini';
 import { foldName } from './fold-name.ts';
@@ -200,8 +201,4 @@ function memberOf(value: unknown, part: readonly string[]): unknown {
     (inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined),
     value,
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

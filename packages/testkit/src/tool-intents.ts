@@ -1,6 +1,7 @@
 // Which tool of which client does what, taken from the requests of the real programs. A row is used only when the
 // client offered a tool of that name, so that a script never calls what the client does not have.
 
+import { shellQuote } from '@caisson/protocol';
 import type { ToolCall } from './answer.ts';
 import type { OfferedTool } from './conversation.ts';
 import type { ToolIntent } from './script.ts';
@@ -78,7 +79,7 @@ function recipesFor(intent: Exclude<ToolIntent, { intent: 'mcp' | 'call' }>): re
         ...patchRecipes(updateFilePatch(intent)),
       ];
     case 'read-file':
-      return [...readRecipes(intent), ...shellRecipes(`cat ${quote(intent.path)}`)];
+      return [...readRecipes(intent), ...shellRecipes(`cat ${shellQuote(intent.path)}`)];
     case 'run-command':
       return shellRecipes(intent.command);
   }
@@ -156,7 +157,6 @@ function shellRecipes(command: string): readonly Recipe[] {
   ];
 }
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const lines = (text: string): readonly string[] => text.replace(/\n$/, '').split('\n');
 
 function addFilePatch({ path, content }: IntentOf<'write-file'>): string {
@@ -180,11 +180,11 @@ function updateFilePatch({ path, find, replace }: IntentOf<'edit-file'>): string
 
 /** Base64 keeps every byte of the content away from the shell's quoting. */
 function writeCommand({ path, content }: IntentOf<'write-file'>): string {
-  return `printf %s ${Buffer.from(content).toString('base64')} | base64 -d > ${quote(path)}`;
+  return `printf %s ${Buffer.from(content).toString('base64')} | base64 -d > ${shellQuote(path)}`;
 }
 
 function editCommand({ path, find, replace }: IntentOf<'edit-file'>): string {
   const program = 'my ($f,$r)=splice(@ARGV,0,2); undef $/; $_=<>; s/\\Q$f\\E/$r/; print';
-  const target = quote(path);
-  return `perl -e ${quote(program)} ${quote(find)} ${quote(replace)} ${target} > ${target}.new && mv ${target}.new ${target}`;
+  const target = shellQuote(path);
+  return `perl -e ${shellQuote(program)} ${shellQuote(find)} ${shellQuote(replace)} ${target} > ${target}.new && mv ${target}.new ${target}`;
 }

@@ -2,6 +2,7 @@
  * Whether a log-in file that came back from a sandbox is the same log-in with new tokens. The agent could write
  * anything into it: only the tokens that the file had before are taken over, and only for the same account.
  */
+import { isRecord } from '@caisson/protocol';
 
 /** The members that a refresh changes, in the files of all programs. */
 const TOKENS: ReadonlySet<string> = new Set([
@@ -52,21 +53,21 @@ export function listTokens(text: string): string[] {
       value.length >= 8
     )
       found.push(value);
-    if (isMap(value)) for (const [key, member] of Object.entries(value)) visit(member, key);
+    if (isRecord(value)) for (const [key, member] of Object.entries(value)) visit(member, key);
   };
   visit(JSON.parse(text), '');
   return [...new Set(found)];
 }
 
 function merge(known: unknown, changed: unknown, depth: number): unknown {
-  if (!isMap(known)) return known;
-  if (!isMap(changed) || depth > MAX_DEPTH) throw new Error('a part of it is missing');
+  if (!isRecord(known)) return known;
+  if (!isRecord(changed) || depth > MAX_DEPTH) throw new Error('a part of it is missing');
   const merged: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(known)) {
     const next = changed[name];
-    if (TOKENS.has(name) && !isMap(value)) merged[name] = takeToken(name, value, next);
+    if (TOKENS.has(name) && !isRecord(value)) merged[name] = takeToken(name, value, next);
     else if (IDENTITY.has(name) && next !== value) throw new Error(`"${name}" is of another account`);
-    else merged[name] = isMap(value) ? merge(value, next, depth + 1) : value;
+    else merged[name] = isRecord(value) ? merge(value, next, depth + 1) : value;
   }
   return merged;
 }
@@ -90,15 +91,11 @@ function readClaims(token: string): Record<string, unknown> | null {
   if (payload === undefined) return null;
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    if (!isMap(claims)) return null;
+    if (!isRecord(claims)) return null;
     const auth = claims['https://api.openai.com/auth'];
-    const account = isMap(auth) ? auth['chatgpt_account_id'] : undefined;
+    const account = isRecord(auth) ? auth['chatgpt_account_id'] : undefined;
     return { ...claims, 'https://api.openai.com/auth.chatgpt_account_id': account };
   } catch {
     return null;
   }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@
  * `$PWD`), and a word that names a file of the project becomes its full path. It uses no other files of the project,
  * and the user agrees to their content.
  */
+import { shellQuote } from '@caisson/protocol';
 import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 
@@ -34,5 +35,5 @@ function placeWord(word: string, projectRoot: string): string {
   const path = resolve(projectRoot, word);
   const isInside = !relative(projectRoot, path).startsWith('../');
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
-  return isInside && isFile ? `'${path.replaceAll("'", String.raw`'\''`)}'` : word;
+  return isInside && isFile ? shellQuote(path) : word;
 }

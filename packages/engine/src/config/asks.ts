@@ -2,7 +2,7 @@
  * What a project's file asks for. Every key has a mark in the schema (see `TrustMark`); this walks a parsed file along
  * the marks and splits it in two: what works at once, and what has no effect until the user agrees.
  */
-import { ConfigFile, MODES, type TrustMark } from '@caisson/protocol';
+import { isRecord, ConfigFile, MODES, type TrustMark } from '@caisson/protocol';
 import type { Ask } from './contract.ts';
 import { valueAt } from './parse-config.ts';
 import { markOf, memberOfSchema, type SchemaNode } from './schema-keys.ts';
@@ -18,7 +18,7 @@ export interface DividedFile {
 export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
   const asks: Ask[] = [];
   const keep = (node: SchemaNode | undefined, value: unknown, path: readonly string[]): unknown => {
-    if (!isMap(value)) return value;
+    if (!isRecord(value)) return value;
     const kept: Record<string, unknown> = {};
     for (const [key, member] of Object.entries(value)) {
       const inner = [...path, key];
@@ -41,9 +41,9 @@ export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
       return undefined;
     }
     // A map of names (`runtimes.codex`) has no mark: its members have.
-    if (mark === 'inside' || (mark === null && isMap(value)))
+    if (mark === 'inside' || (mark === null && isRecord(value)))
       return unlessEmptied(value, keep(schema, value, path));
-    if (mark === 'may-lower' && isMap(value))
+    if (mark === 'may-lower' && isRecord(value))
       return keepEach(value, (key, member) => decide('may-lower', undefined, member, [...path, key]));
     if (mark === 'may-lower' && !isAbove(value, bound(path, user))) return value;
     asks.push({ path, value });
@@ -61,7 +61,7 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
     inherited: TrustMark | null,
   ): unknown => {
     const mark = markOf(node) ?? inherited;
-    if (isMap(value) && (mark === null || mark === 'inside' || mark === 'may-lower'))
+    if (isRecord(value) && (mark === null || mark === 'inside' || mark === 'may-lower'))
       return keepEach(value, (key, member) =>
         lower(memberOfSchema(node, key), member, [...path, key], mark === 'may-lower' ? mark : null),
       );
@@ -84,7 +84,7 @@ function isNameOfUser(path: readonly string[], user: ConfigFile): boolean {
 
 /** An emptied map has no meaning: it must not replace anything. */
 function unlessEmptied(before: unknown, after: unknown): unknown {
-  const isEmptied = isMap(before) && isMap(after) && Object.keys(after).length === 0;
+  const isEmptied = isRecord(before) && isRecord(after) && Object.keys(after).length === 0;
   return isEmptied && Object.keys(before).length > 0 ? undefined : after;
 }
 
@@ -134,8 +134,4 @@ function keepEach(
     .map(([key, member]) => [key, keep(key, member)] as const)
     .filter(([, member]) => member !== undefined);
   return Object.fromEntries(kept);
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isWritableByOthers, ownUid } from '@caisson/ground';
-import type { ConfigFile } from '@caisson/protocol';
+import { shellQuote, type ConfigFile } from '@caisson/protocol';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type { UserFolders } from './contract.ts';
 import { ConfigError } from './errors.ts';
@@ -79,10 +79,6 @@ function isAddress(text: string): boolean {
 /** `file:` and `exec:` are relative to the folder of the file that contains them; a project must not replace it. */
 function anchorRef(ref: string, folder: string, home: string): string {
   if (ref.startsWith('file:')) return `file:${resolve(folder, expandHome(ref.slice(5), home))}`;
-  if (ref.startsWith('exec:')) return `exec:cd ${quoteForShell(folder)} && ${ref.slice(5)}`;
+  if (ref.startsWith('exec:')) return `exec:cd ${shellQuote(folder)} && ${ref.slice(5)}`;
   return ref;
-}
-
-function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

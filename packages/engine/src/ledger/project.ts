@@ -3,6 +3,7 @@
 // version cannot read, the row lacks.
 
 import {
+  definedOnly,
   isEnding,
   isTerminal,
   knownTypeOf,
@@ -56,7 +57,7 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
   if (type === 'dispatch.accepted') return acceptedRun(event);
   if (row === null) return null;
   if (SETTLES_SEAL.has(type))
-    return row.unsealed === undefined ? null : compact({ ...row, unsealed: undefined });
+    return row.unsealed === undefined ? null : definedOnly({ ...row, unsealed: undefined });
   const attempt = Math.max(row.attempt, event.attempt);
   switch (type) {
     case 'attempt.launched':
@@ -79,7 +80,7 @@ export function queuedIn(run: RunState): string | null {
 
 function acceptedRun(event: ProjectedEvent): RunState {
   const data: Partial<DataOf<'dispatch.accepted'>> = event.type === 'dispatch.accepted' ? event.data : {};
-  return compact({
+  return definedOnly({
     runId: event.runId ?? '',
     status: 'queued',
     priority: data.task?.priority ?? DEFAULT_PRIORITY,
@@ -102,7 +103,7 @@ function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): R
   const all = total?.usage;
   const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
   const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
-  return compact({
+  return definedOnly({
     ...row,
     status: statusOfEnding(ending, failure, cause),
     endedAt: event.at,
@@ -119,7 +120,7 @@ function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): R
 /** Another run continues it; its ending stays what it was. */
 function answeredRun(row: RunState, event: ProjectedEvent): RunState {
   const continuedBy = event.type === 'question.answered' ? event.data.continuedBy : undefined;
-  return compact({ ...row, status: 'answered', continuedBy });
+  return definedOnly({ ...row, status: 'answered', continuedBy });
 }
 
 /** The attempt after `event`, or `null` when it changes nothing. */
@@ -129,7 +130,7 @@ export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): A
   switch (type) {
     case 'attempt.launched': {
       const handle = event.type === 'attempt.launched' ? event.data.handle : undefined;
-      return compact({ ...base, launchedAt: event.at, handle });
+      return definedOnly({ ...base, launchedAt: event.at, handle });
     }
     case 'dispatch.started':
       return { ...base, startedAt: event.at };
@@ -137,7 +138,7 @@ export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): A
       if (type !== 'attempt.ended' && !isTerminal(type)) return null;
       const isFailed = event.type === 'attempt.ended' || event.type === 'dispatch.failed';
       const failure = isFailed ? event.data.failure : undefined;
-      return compact({ ...base, endedAt: event.at, ending: type, failure });
+      return definedOnly({ ...base, endedAt: event.at, ending: type, failure });
     }
   }
 }
@@ -151,14 +152,14 @@ function projectQuestion(draft: Draft, event: ProjectedEvent): void {
     event.type === 'question.expired'
       ? { status: 'expired' as const }
       : { status: 'answered' as const, answer: event.data.answer, continuedBy: event.data.continuedBy };
-  draft.putQuestion(compact<QuestionRow>({ ...row, ...closed, closedAt: event.at }));
+  draft.putQuestion(definedOnly<QuestionRow>({ ...row, ...closed, closedAt: event.at }));
 }
 
 function askedQuestion(
   event: Pick<ProjectedEvent, 'runId' | 'attempt' | 'at' | 'offset'>,
   { questionId, text, options, context, partialState, deadlineAt }: DataOf<'question.asked'>,
 ): QuestionRow {
-  return compact({
+  return definedOnly({
     questionId,
     runId: event.runId ?? '',
     attempt: event.attempt,
@@ -215,9 +216,4 @@ function costOf(event: ProjectedEvent): number | undefined {
 
 function isEstimated(event: ProjectedEvent): boolean {
   return endingOf(event).usage?.estimated !== undefined;
-}
-
-/** Drops undefined members, so that a row is the same before and after JSON. */
-function compact<T extends object>(row: T): T {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,4 +1,5 @@
 /** Judges scripts and commands, and keeps the findings. The walker decides the order of a line. */
+import { shellQuote } from '@caisson/protocol';
 import { parse } from 'unbash';
 import type { ActionClass } from '../action-class.ts';
 import { hit, type Finding, type Hit } from './finding.ts';
@@ -102,5 +103,5 @@ export class CommandInspector implements Inspector {
 
 /** Quotes a word so that it survives being parsed again. */
 function quote(word: string): string {
-  return /^[\w./:=@%+,*?~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:=@%+,*?~-]+$/.test(word) ? word : shellQuote(word);
 }

@@ -1,10 +1,8 @@
+import { shellQuote } from '@caisson/protocol';
 import type { DriverInput, McpServer } from './contract.ts';
 
 /** The folder in the private HOME that is kept between attempts, so that a conversation can be resumed. */
 export const sessionFolder = (home: string): string => `${home}/.caisson-session`;
-
-/** One argument for a program that takes a shell line. */
-export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
  * The gate as a hook's shell line. Programs treat 2 as a no and every other failure as a broken hook, which they

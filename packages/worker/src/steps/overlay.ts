@@ -1,7 +1,7 @@
 import { chmodSync, constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { markOverlay, markPrepared } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { shellQuote, type Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import { copyCapabilities, type SetupScript } from '../overlay/index.ts';
 import { hashFile } from './rehash-inputs.ts';
@@ -84,7 +84,7 @@ function placeScript(job: Job, source: string, index: number): string {
   copyFileSync(source, join(folder, name));
   chmodSync(join(folder, name), 0o700);
   const mailbox = job.grant.sandbox === 'none' ? job.paths.mailbox : `${job.workspace.mountPath}/.caisson`;
-  const inside = `'${`${mailbox}/${SETUP_FOLDER}/${name}`.replaceAll("'", "'\\''")}'`;
+  const inside = shellQuote(`${mailbox}/${SETUP_FOLDER}/${name}`);
   const hasInterpreter = readFileSync(source).subarray(0, 2).toString('latin1') === '#!';
   return hasInterpreter ? inside : `/bin/sh ${inside}`;
 }
