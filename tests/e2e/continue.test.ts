@@ -4,7 +4,7 @@ import type { DispatchResult } from '@caisson/protocol';
 import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { openTerminal } from './on-terminal.ts';
-import { createProject, finish, until, type CliRun, type Project } from './project.ts';
+import { createProject, finish, pidsWith, until, type CliRun, type Project } from './project.ts';
 
 const LIMIT_MS = 180_000;
 const LINES = 'one\ntwo\nthree\nfour\nfive\n';
@@ -311,6 +311,12 @@ test(
     terminal.type('\n');
     expect(await terminal.ended).toBe(0);
     const shown = await go(project, 'show', 'latest');
+    const dropped = openTerminal(project, ['continue', '--interactive', 'one more']);
+    await until('it asks', () => dropped.screen().includes('What next?'), 60_000);
+    const hosts = pidsWith('continue --interactive one more');
+    dropped.close();
+    await until('nobody waits for an answer', () => hosts.every((pid) => !existsSync(`/proc/${pid}`)));
+    await project.caisson('forget', 'latest');
     expect(shown.continues?.runId).toMatch(/^run_/);
     // A run that was forgotten is not the one to go on with.
     expect((await project.caisson('forget', shown.runId)).code).toBe(0);
