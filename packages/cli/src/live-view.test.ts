@@ -39,6 +39,14 @@ function view(columns: number) {
 }
 
 describe('the live view', () => {
+  it('calls a run queued until it has its slot, and preparing from then on', () => {
+    const { live, written } = view(80);
+    live.show(event('run.queued', { position: 1, limit: 2 }));
+    expect(written.at(-1)).toMatch(/^queued/);
+    live.show(event('run.placed', {}));
+    expect(written.at(-1)).toMatch(/^preparing/);
+  });
+
   it.each([10, 24, 40])('never draws a line wider than a terminal of %i columns', (columns) => {
     const { live, written } = view(columns);
     live.show(event('run.stalled', { reason: 'model-silent', detail: 'no byte for 60 s' }));
