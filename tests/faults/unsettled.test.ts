@@ -164,15 +164,16 @@ describe('work that is in no patch', { timeout: 60_000 }, () => {
       rmSync(join(project.root, '.caisson', folder), { recursive: true });
     unlock();
     const ref = `refs/caisson/${run.runId}/1`;
+    const get = `git diff --binary ${project.git('rev-parse', 'HEAD^{tree}').trim()} ${ref} | git apply`;
     for (const command of ['diff', 'apply']) {
       const refused = await project.caisson(command, run.runId);
       expect(refused.code).toBe(1);
       expect(refused.stdout).toBe('');
       expect(refused.stderr).toContain(`is in no patch, but in checkpoint ${ref}`);
-      expect(refused.stderr).toContain(`git diff --binary ${ref}^ ${ref} | git apply`);
+      expect(refused.stderr).toContain(get);
     }
     expect((await project.caisson('show', run.runId)).stdout).toContain(`the work is in: checkpoint ${ref}`);
-    execFileSync('sh', ['-c', `git diff --binary ${ref}^ ${ref} | git apply`], { cwd: project.root });
+    execFileSync('sh', ['-c', get], { cwd: project.root });
     expect(project.git('status', '--short')).toContain('work.txt');
   });
 
