@@ -90,6 +90,26 @@ test('a link that leads to HOME, to the project or above it shows none of them',
   expect(shownWith(home, projectRoot, paths)).toEqual([join(home, 'to-tools')]);
 });
 
+test('links of npm and pipx in a folder of PATH show their packages, and other links only the file', () => {
+  const home = join(root, 'home');
+  program('home/.npm-global/lib/node_modules/pnpm/bin/pnpm.cjs');
+  link('home/.npm-global/bin/pnpm', '../lib/node_modules/pnpm/bin/pnpm.cjs');
+  program('home/.local/share/pipx/venvs/black/bin/black');
+  program('home/.local/share/pipx/venvs/black/pyvenv.cfg', '');
+  program('home/work/mine/bin/run.sh');
+  program('home/work/mine/.env');
+  link('home/.local/bin/black', join(home, '.local/share/pipx/venvs/black/bin/black'));
+  link('home/.local/bin/mine', join(home, 'work/mine/bin/run.sh'));
+  link('home/.local/bin/gone', 'nowhere');
+  const folders = ['.npm-global/bin', '.local/bin'].map((path) => join(home, path));
+  expect(shownWith(home, join(home, 'project'), folders)).toEqual([
+    ...folders,
+    join(home, '.npm-global/lib/node_modules'),
+    join(home, '.local/share/pipx/venvs/black'),
+    join(home, 'work/mine/bin/run.sh'),
+  ]);
+});
+
 test('the settings with keys of Homebrew and conda are covered', () => {
   const home = join(root, 'home');
   for (const path of ['.linuxbrew/bin/x', '.linuxbrew/etc/my.cnf', 'miniconda3/bin/y', 'miniconda3/.condarc'])

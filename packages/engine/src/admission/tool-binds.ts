@@ -11,6 +11,7 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
+  statSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { listReplacedFolders, unlessErrno } from '@caisson/ground';
@@ -46,6 +47,7 @@ export function toolBinds(
   const wanted = [
     ...inPath,
     ...inPath.flatMap(behindShims),
+    ...inPath.filter(isVisibleTool).flatMap(behindLinks),
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
     ...programFolders(runtime.bin),
     ...programFolders(settings.node),
@@ -93,16 +95,40 @@ function behindShims(folder: string): string[] {
   const rustup = /^(.*)\/\.cargo\/bin$/.exec(folder);
   if (rustup !== null) return [join(rustup[1] ?? '', '.rustup')];
   const roots = MANAGED.flatMap((form) => form.exec(folder)?.[1] ?? []);
-  return roots.length === 0 || !existsSync(folder) ? [] : [...roots, ...findManager(folder)];
+  return existsSync(folder) ? roots : [];
 }
 
-/** Shims may be links to one program elsewhere, which looks at the name it was started with. */
-function findManager(shims: string): string[] {
-  const link = readdirSync(shims, { withFileTypes: true }).find((entry) => entry.isSymbolicLink());
-  const path = link === undefined ? null : join(shims, link.name);
-  return path === null || !existsSync(path) ? [] : [realpathSync(path)];
+/**
+ * What links in a folder of PATH lead to: `npm -g` and pipx put links into one, to packages elsewhere under HOME. A package
+ * is shown whole, anything else alone: its folder may be somebody's project.
+ */
+function behindLinks(folder: string): string[] {
+  const entries = unlessErrno(
+    () => readdirSync(folder, { withFileTypes: true }),
+    [],
+    ...(['ENOENT', 'ENOTDIR', 'EACCES'] as const),
+  );
+  const targets = entries
+    .filter((entry) => entry.isSymbolicLink())
+    .map(({ name }) => join(folder, name))
+    .filter(isProgram)
+    .map((path) => installedPart(realpathSync(path)));
+  return [...new Set(targets)].slice(0, MAX_LINKED);
 }
 
+function isProgram(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
+}
+
+function installedPart(program: string): string {
+  if (program.split(sep).includes('node_modules')) return packageFolder(program);
+  const prefix = dirname(dirname(program));
+  return existsSync(join(prefix, 'pyvenv.cfg')) ? prefix : program;
+}
+
+/** Places that the links of one folder may show. */
+const MAX_LINKED = 64;
 const MAX_LINKS = 40;
 const MAX_SHEBANG_BYTES = 1024;
 
