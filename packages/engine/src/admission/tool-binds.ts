@@ -100,7 +100,7 @@ function behindShims(folder: string): string[] {
 
 /**
  * What links in a folder of PATH lead to: `npm -g` and pipx put links into one, to packages elsewhere under HOME. A package
- * is shown whole, anything else alone: its folder may be somebody's project.
+ * is shown whole, anything else alone: its folder may be a project of the user.
  */
 function behindLinks(folder: string): string[] {
   const entries = unlessErrno(
