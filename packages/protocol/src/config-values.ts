@@ -33,6 +33,7 @@ export const text = (max = 4096) =>
 export const list = <T extends z.ZodMiniType>(item: T, max = 256) => z.array(item).check(z.maxLength(max));
 export const money = () => z.number().check(z.nonnegative());
 export const count = (min: number, max: number) => z.int().check(z.gte(min), z.lte(max));
+export const tokens = () => count(0, Number.MAX_SAFE_INTEGER);
 
 /** A name that a person gives to an agent, bundle, capability or pipeline. */
 export const ConfigName = z
