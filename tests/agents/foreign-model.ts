@@ -25,17 +25,29 @@ export interface ForeignModel {
 type Step = Pick<Turn, 'text' | 'thought' | 'calls' | 'stop'> | { readonly status: number };
 type Shell = (command: string) => { readonly name: string; readonly input: Json };
 
-/** By how many results of tools the conversation has, and how often this run has asked. */
-const TASKS: Readonly<Record<string, (results: number, asked: number, shell: Shell) => Step>> = {
+/** By how many results of tools the conversation has, how often this run has asked, and how many came since its prompt. */
+type Decide = (results: number, asked: number, shell: Shell, since: number) => Step;
+
+const TASKS: Readonly<Record<string, Decide>> = {
   work: (results, asked, shell) => {
     if (asked === 1) return { status: 529 };
     if (results > 0) return { thought: 'Hmm – ✓', text: REPLY };
-    return { thought: 'Was nun?', text: 'Los – ', calls: [shell('echo ü > a.txt'), shell('echo ✓ > b.txt')] };
+    return {
+      thought: 'Was nun?',
+      text: 'Los – ',
+      calls: [shell('echo ü > a.txt'), shell('echo ✓ > b.txt')],
+    };
   },
   refuse: (results, _, shell) => (results > 0 ? { stop: 'refused' } : { calls: [shell('true')] }),
   cut: () => ({ text: 'I was about to', stop: 'cut' }),
   busy: () => ({ text: 'I was about to', stop: 'busy' }),
   overflow: () => ({ status: 400 }),
+  test: (results, _, shell) =>
+    results > 0
+      ? { text: REPLY }
+      : { calls: [shell('npm test > seen.txt 2>&1; echo "// checked" >> test.js; cat .env >> seen.txt')] },
+  further: (_results, _asked, shell, since) =>
+    since > 0 ? { text: REPLY } : { calls: [shell('cat seen.txt test.js > both.txt; npm test >> both.txt')] },
 };
 
 const TOO_LONG: Readonly<Record<Api, Json>> = {
@@ -66,7 +78,8 @@ export async function startForeignModel(): Promise<ForeignModel> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const source = await text(request);
     const api = apiOf(request.url ?? '');
-    const [, task = '', tag = ''] = [...source.matchAll(/task=(\w+) run=(\w+)/g)].at(-1) ?? [];
+    const prompt = [...source.matchAll(/task=(\w+) run=(\w+)/g)].at(-1);
+    const [, task = '', tag = ''] = prompt ?? [];
     const decide = TASKS[task];
     if (api === null || decide === undefined) {
       if (request.method !== 'HEAD') strange.push(`${request.method ?? ''} ${request.url ?? ''}`);
@@ -76,7 +89,8 @@ export async function startForeignModel(): Promise<ForeignModel> {
     const body = JSON.parse(source) as Json;
     const count = (asked.get(tag) ?? 0) + 1;
     asked.set(tag, count);
-    const step = decide(resultsIn(source), count, shellOf(source));
+    const since = resultsIn(source.slice(prompt?.index));
+    const step = decide(resultsIn(source), count, shellOf(source), since);
     if ('status' in step) {
       response.writeHead(step.status, { 'content-type': 'application/json', 'retry-after': '1' });
       response.end(
