@@ -77,7 +77,11 @@ describe('a folder with a private layer', () => {
       hiddenPaths: [join(target, 'dep/secret.pem'), join(target, 'keys')],
       readOnlyPaths: [join(target, 'dep/index.js')],
     };
+    // The mode that it has already: harmless where the boundary is missing.
+    const touch =
+      'chmod "$(stat -c %a dep/secret.pem)" dep/secret.pem && echo reached the device of the host';
     const attack = [
+      touch,
       'cat dep/secret.pem keys/id; cat dep/index.js; echo x > dep/index.js; rm -f dep/index.js dep/secret.pem',
       'mv dep away; cp -r dep copy; ln dep/secret.pem other; echo y > keys/id; cat */secret.pem other',
       'cat dep/index.js; echo added > dep/added; cat dep/added',

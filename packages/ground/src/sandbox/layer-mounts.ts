@@ -52,7 +52,6 @@ while (my ($name, $work, $target, $count) = splice @words, 0, 4) {
     }
     my $source = $how eq 'file' ? $null : $path;
     syscall($mount, $source, $path, $type, ${MS_BIND}, 0) == 0 or exit 10;
-    next if $how eq 'file';
     syscall($mount, $source, $path, $type, ${MS_BIND | MS_REMOUNT | MS_READ_ONLY | MS_NOSUID_NODEV}, 0) == 0 or exit 11;
   }
 }
