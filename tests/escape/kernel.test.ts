@@ -47,6 +47,20 @@ describe('the kernel from inside the sandbox', () => {
     expect({ stdout, code }).toEqual({ stdout: '0\n', code: 0 });
   });
 
+  it('the devices of the host work, and keep their mode', async () => {
+    // What they have already: harmless where the boundary is missing.
+    const attempts = ['null', 'zero', 'full', 'random', 'urandom', 'tty']
+      .map((name) => `/dev/${name}`)
+      .map((path) => `chmod "$(stat -c %a ${path})" ${path} 2>&1`);
+    const { stdout } = await runShell(
+      cell,
+      `${attempts.join('; ')}; echo x > /dev/null && head -c 3 /dev/zero | wc -c; head -c 2 /dev/urandom | wc -c`,
+    );
+    const lines = stdout.trim().split('\n');
+    expect(lines.slice(0, -2).join('\n')).toMatch(/^(.*(Read-only file system|not permitted).*\n?){6}$/);
+    expect(lines.slice(-2)).toEqual(['3', '2']);
+  });
+
   it('a terminal cannot be fed from inside', async () => {
     const { ioctl } = table!.special;
     expect(

@@ -29,6 +29,12 @@ const MS_BIND = 0x1000;
 const MS_READ_ONLY = 1;
 const MS_REMOUNT = 0x20;
 const MNT_DETACH = 2;
+/** The same number on every architecture. Of an older kernel than Linux 5.12 it fails, and nothing changes. */
+const MOUNT_SETATTR = 442;
+const AT_FDCWD = -100;
+
+/** Nodes of the host that bubblewrap binds. Their owner could change their mode for everybody on the machine. */
+const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
 
 const PROGRAM = `
 my ($setns, $mount, $umount, $stage) = @ARGV;
@@ -38,6 +44,9 @@ open my $ns, '<', "/proc/$pid/ns/mnt" or exit 1;
 my $owner = ioctl($ns, ${NS_GET_USERNS}, 0) or exit 2;
 syscall($setns, $owner + 0, ${CLONE_NEWUSER}) == 0 or exit 3;
 syscall($setns, fileno($ns), ${CLONE_NEWNS}) == 0 or exit 4;
+my ($read_only, $devices) = (pack('Q4', 1, 0, 0, 0), shift @words);
+syscall(${MOUNT_SETATTR}, ${AT_FDCWD}, $_, 0, $read_only, length $read_only) for splice @words, 0, $devices;
+exit 0 if !shift @words;
 my ($type, $here, $memory, $small, $null) = ('overlay', '.', 'tmpfs', 'size=4k,mode=555', '/dev/null');
 while (my ($name, $work, $target, $count) = splice @words, 0, 4) {
   my $options = "lowerdir=.,upperdir=$stage/$name/upper,workdir=$stage/$name/$work,userxattr,volatile";
@@ -59,28 +68,38 @@ chdir '/' or exit 7;
 syscall($umount, $stage, ${MNT_DETACH}) == 0 or exit 8;`;
 
 export interface LayerMounter {
-  /** Puts the layers on their folders in the sandbox with this first process; `false` if that was not possible. */
+  /**
+   * Puts the layers on their folders in the sandbox with this first process; `false` if that was not possible. Started by
+   * root, it also makes the devices' modes read-only: the agent is their owner.
+   */
   mount(initPid: number): Promise<boolean>;
   /** For a launch that failed. Idempotent. */
   cancel(): void;
 }
 
-/** Starts the program that makes the layers; `null` if there is nothing to make. */
+/** Starts the program that makes the layers and guards the devices; `null` if there is nothing to do. */
 export function prepareLayers(spec: SandboxSpec, plan: readonly Mount[]): LayerMounter | null {
-  const store = spec.layers?.store;
-  if (store === undefined || !plan.some(({ target }) => target === LAYER_STAGE)) return null;
-  const words = plan.filter(isLayered).flatMap((mount) => {
-    const covers = findCovers(mount, plan);
-    if (covers === null) return [];
-    return [mount.layer, makeLayer(join(store, mount.layer)), mount.target, covers.length, ...covers.flat()];
-  });
+  const layers = describeLayers(spec, plan);
+  const devices = process.getuid?.() === 0 ? DEVICES : [];
+  if (layers === null && devices.length === 0) return null;
+  const words = [devices.length, ...devices, layers === null ? 0 : 1, ...(layers ?? [])];
   const calls = SYSCALLS[process.arch];
   const helper =
     calls === undefined ? null : startPerl(PROGRAM, [calls.setns, calls.mount, calls.umount2, LAYER_STAGE]);
   return {
-    mount: (initPid) => helper?.run([initPid, ...words].join('\0')) ?? Promise.resolve(false),
+    mount: async (initPid) => (await helper?.run([initPid, ...words].join('\0'))) === true || layers === null,
     cancel: () => helper?.cancel(),
   };
+}
+
+function describeLayers(spec: SandboxSpec, plan: readonly Mount[]): (string | number)[] | null {
+  const store = spec.layers?.store;
+  if (store === undefined || !plan.some(({ target }) => target === LAYER_STAGE)) return null;
+  return plan.filter(isLayered).flatMap((mount) => {
+    const covers = findCovers(mount, plan);
+    if (covers === null) return [];
+    return [mount.layer, makeLayer(join(store, mount.layer)), mount.target, covers.length, ...covers.flat()];
+  });
 }
 
 /** Layers that are read-only: all without a stage, and those with a mount in them that cannot be repeated. */
