@@ -35,7 +35,11 @@ function format(
   ]);
   if (refs !== null && refs.refs > 0) {
     const size = refs.bytes === null ? 'unknown' : formatBytes(refs.bytes);
-    rows.push([size, 'refs/caisson', join(`${refs.refs} refs in your repository`, refs.frees)]);
+    rows.push([
+      size,
+      'refs/caisson',
+      join(`${refs.refs} ${refs.refs === 1 ? 'ref' : 'refs'} in your repository`, refs.frees),
+    ]);
   }
   const single = largest.filter((holder) => holder.bytes >= WORTH_NAMING_BYTES);
   return [

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifErrno, measureTree } from '@caisson/ground';
 import { formatSize } from '@caisson/protocol';
+import { isOnlyCopy } from '../workspace/index.ts';
 
 export interface SpaceHolder {
   readonly path: string;
@@ -22,6 +23,7 @@ export interface StatePart extends SpaceHolder, Purpose {
 
 /** The command that frees what no run needs. */
 const COLLECT = 'caisson gc --older-than 0s';
+const COLLECT_LEFT = `${COLLECT} (only what ended runs left)`;
 const FORGET = 'caisson gc --all --older-than 0s (runs whose work you have), or caisson forget RUN';
 
 const PURPOSES: Readonly<Record<string, Purpose>> = {
@@ -30,12 +32,18 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
   git: { what: 'checkpoints of runs without a repository', frees: FORGET },
   trash: { what: 'ignored files of ended runs, and work that could not be saved', frees: COLLECT },
   'held-back': { what: 'the only copy of work', frees: 'caisson gc --held-back, which deletes it for good' },
-  worktrees: { what: 'workspaces of runs that are under way, or were left', frees: COLLECT },
-  runtime: { what: 'what running attempts need', frees: COLLECT },
-  'runtime/layers': { what: 'what runs under way wrote into folders that they were brought', frees: COLLECT },
-  'runtime/homes': { what: 'home folders of runs under way', frees: COLLECT },
+  worktrees: { what: 'workspaces of runs under way', frees: COLLECT_LEFT },
+  runtime: { what: 'what running attempts need', frees: COLLECT_LEFT },
+  'runtime/layers': {
+    what: 'what runs under way wrote into folders that they were brought',
+    frees: COLLECT_LEFT,
+  },
+  'runtime/homes': { what: 'home folders of runs under way', frees: COLLECT_LEFT },
   'runtime/spool': { what: 'what long runs printed', frees: COLLECT },
-  'runtime/sessions': { what: 'conversations that can be continued, for 7 days', frees: COLLECT },
+  'runtime/sessions': {
+    what: 'conversations that can be continued, for 7 days',
+    frees: 'caisson forget RUN',
+  },
   registry: { what: 'agents, capabilities, env bundles and pipelines', frees: null },
 };
 const UNKNOWN: Purpose = { what: '', frees: null };
@@ -82,8 +90,11 @@ export async function listLargest(stateDir: string, max = 3): Promise<SpaceHolde
 /** What frees space on a full disk: the command, if there is something for it, and the largest thing with what to do. */
 export async function describeLargest(stateDir: string): Promise<string> {
   const parts = await listParts(stateDir).then(measureAll, () => []);
-  const trash = sum(parts.filter(({ path }) => path.startsWith(join(stateDir, 'trash/'))));
-  const [largest] = parts.filter(({ path }) => !path.startsWith(join(stateDir, 'trash/')));
+  const freed: SpaceHolder[] = [];
+  for (const part of parts)
+    if (part.path.startsWith(join(stateDir, 'trash/')) && !(await isOnlyCopy(part.path))) freed.push(part);
+  const trash = sum(freed);
+  const [largest] = parts.filter((part) => !freed.includes(part));
   const said: string[] = [];
   if (trash >= WORTH_TELLING_BYTES) said.push(`${COLLECT} frees up to ${formatSize(trash)}: the trash.`);
   if (largest !== undefined && largest.bytes >= WORTH_TELLING_BYTES)
@@ -102,7 +113,8 @@ async function listParts(stateDir: string): Promise<string[]> {
 
 async function measureAll(paths: readonly string[]): Promise<SpaceHolder[]> {
   const found: SpaceHolder[] = [];
-  for (const path of paths) found.push({ path, bytes: await measureTree(path) });
+  const seen = new Set<string>();
+  for (const path of paths) found.push({ path, bytes: await measureTree(path, seen) });
   return found.toSorted(byBytes);
 }
 

@@ -11,7 +11,13 @@ import { listLargest } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
 import { emptyTrash } from './empty-trash.ts';
-import { finishForgotten, forgetOld, type ForgottenRuns } from './forget-old.ts';
+import {
+  finishForgotten,
+  forgetOld,
+  listEnded,
+  type ForgetOptions,
+  type ForgottenRuns,
+} from './forget-old.ts';
 import type { GarbageOptions, GarbageReport } from './garbage-report.ts';
 import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
@@ -50,9 +56,11 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeDeadSockets(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
+  const ended = await listEnded(engine);
   const { deleted, kept } = await emptyTrash(engine, trashChoice(options)); // also what went there just now
-  await orFull(engine, undefined, () => finishForgotten(engine, kept));
-  const forgotten = await orFull(engine, NONE_FORGOTTEN, () => forgetAsked(engine, options, graceMs, kept));
+  await orFull(engine, undefined, () => finishForgotten(engine));
+  const found = { ended, kept, olderThanMs: graceMs };
+  const forgotten = await orFull(engine, NONE_FORGOTTEN, () => forgetAsked(engine, options, found));
   const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   await engine.workspaces.pruneOwn({ stateDir, olderThanMs: graceMs });
@@ -85,11 +93,10 @@ const NONE_FORGOTTEN: ForgottenRuns = { forgotten: [], unapplied: [] };
 async function forgetAsked(
   engine: Engine,
   { all = false, heldBackTtlMs }: GarbageOptions,
-  olderThanMs: number,
-  kept: readonly string[],
+  found: Omit<ForgetOptions, 'withWork'>,
 ): Promise<ForgottenRuns> {
   if (!all) return NONE_FORGOTTEN;
-  return await forgetOld(engine, { olderThanMs, withWork: heldBackTtlMs !== undefined, kept });
+  return await forgetOld(engine, { ...found, withWork: heldBackTtlMs !== undefined });
 }
 
 function trashChoice({ trashTtlMs, heldBackTtlMs }: GarbageOptions): Parameters<typeof emptyTrash>[1] {

@@ -1,6 +1,8 @@
 /** The contents of every run that ended long enough ago, deleted on a person's request; the only copy of work stays. */
-import { basename } from 'node:path';
-import { isEnding } from '@caisson/protocol';
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { explainError, ifErrno } from '@caisson/ground';
+import { BusTopic, isEnding } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { describeRun } from '../dispatch/index.ts';
 import type { RunRow } from '../ledger/index.ts';
@@ -13,7 +15,22 @@ export interface ForgottenRuns {
   readonly unapplied: readonly string[];
 }
 
+/** Runs that have ended. Listed before the trash: what is cleaned up later counts as unclean here. */
+export interface EndedRuns {
+  readonly rows: readonly RunRow[];
+  /** Their files are still in their workspace, or a host is just moving them. */
+  readonly unclean: ReadonlySet<string>;
+}
+
+export async function listEnded({ ledger, config }: Engine): Promise<EndedRuns> {
+  const rows = ledger.runs().filter(({ endedAt }) => endedAt !== undefined);
+  const slots = ledger.leases.listSlots().map(({ runId }) => runId);
+  const folders = await readdir(join(config.stateDir, 'worktrees')).catch(ifErrno([], 'ENOENT'));
+  return { rows, unclean: new Set([...slots, ...folders.map(runOf)]) };
+}
+
 export interface ForgetOptions {
+  readonly ended: EndedRuns;
   readonly olderThanMs: number;
   /** Also runs whose work is nowhere else. */
   readonly withWork: boolean;
@@ -23,31 +40,42 @@ export interface ForgetOptions {
 
 export async function forgetOld(engine: Engine, options: ForgetOptions): Promise<ForgottenRuns> {
   const [gone, needed] = [listForgotten(engine), findNeeded(engine)];
-  const held = new Set(options.kept.map(runOf));
+  const { rows, unclean } = options.ended;
+  const held = new Set([...unclean, ...options.kept.map(runOf)]);
   const found: { forgotten: string[]; unapplied: string[] } = { forgotten: [], unapplied: [] };
-  for (const row of engine.ledger.runs()) {
-    const { runId, endedAt } = row;
-    if (endedAt === undefined || gone.has(runId) || needed.has(runId)) continue;
+  for (const row of rows) {
+    const { runId, endedAt = '' } = row;
+    if (gone.has(runId) || needed.has(runId)) continue;
     if (engine.clock.wallMs() - Date.parse(endedAt) < options.olderThanMs) continue;
-    if (held.has(runId) || (!options.withWork && (await isOnlyCopy(engine, row)))) {
-      found.unapplied.push(runId);
-      continue;
-    }
-    await forgetContents(engine, row);
-    found.forgotten.push(runId);
+    const isKept = held.has(runId) || (!options.withWork && (await isOnlyCopy(engine, row)));
+    if (isKept) found.unapplied.push(runId);
+    else if (await orWarn(engine, runId, () => forgetContents(engine, row))) found.forgotten.push(runId);
   }
   return found;
 }
 
-/** Deletes what a forget that was killed half-way left: refs, and files whose names begin with the run's. */
-export async function finishForgotten(engine: Engine, kept: readonly string[]): Promise<void> {
+/** Deletes the refs that a forget which was killed half-way left. What is kept of files is never deleted here. */
+export async function finishForgotten(engine: Engine): Promise<void> {
   const forgotten = listForgotten(engine);
   if (forgotten.size === 0) return;
+  const { projectRoot, stateDir } = engine.config;
   const { refs } = await engine.workspaces.inspect(engine.config);
-  const left = new Set([...refs.map(({ runId }) => runId), ...kept.map(runOf)]);
-  for (const runId of left) {
-    const row = forgotten.has(runId) ? engine.ledger.run(runId) : null;
-    if (row !== null) await forgetContents(engine, row);
+  const left = new Set(refs.map(({ runId }) => runId).filter((runId) => forgotten.has(runId)));
+  for (const runId of left)
+    await orWarn(engine, runId, () =>
+      engine.workspaces.forget({ projectRoot, stateDir, runId, onlyRefs: true }),
+    );
+}
+
+/** One run that cannot be forgotten keeps no other from it; the next gc tries again. */
+async function orWarn({ bus }: Engine, runId: string, forget: () => Promise<void>): Promise<boolean> {
+  try {
+    await forget();
+    return true;
+  } catch (error) {
+    const message = `not all of ${runId} could be deleted: ${explainError(error)}`;
+    bus.emit(BusTopic.WARNING, { source: 'sweep', message });
+    return false;
   }
 }
 
@@ -74,7 +102,12 @@ async function isOnlyCopy(engine: Engine, { runId, status }: RunRow): Promise<bo
   const launched = events.findLast((event) => event.type === 'attempt.launched');
   const isElsewhere =
     launched?.data.workspace.kind === 'in-place' ||
-    branch?.status === 'created' ||
-    events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts);
+    events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts) ||
+    (branch?.status === 'created' && (await isOnBranch(engine, branch)));
   return isChanged && !isElsewhere;
+}
+
+/** A retry may have moved the branch since, and the user may have deleted it. */
+async function isOnBranch({ workspaces, config }: Engine, { commit }: { commit: string }): Promise<boolean> {
+  return await workspaces.hasCommit({ projectRoot: config.projectRoot, commit });
 }

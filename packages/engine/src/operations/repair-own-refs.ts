@@ -53,6 +53,8 @@ function findRecorded(ledger: Engine['ledger'], ref: string): string | null {
   for (const event of ledger.read({ runId }).toReversed()) {
     if (event.type === 'attempt.launched' && ref.endsWith(`/base/${event.attempt}`))
       return event.data.workspace.baselineTree ?? null;
+    if (event.type === 'attempt.launched' && ref.endsWith(`/base-commit/${event.attempt}`))
+      return event.data.workspace.baseCommit ?? null;
     if (event.type !== 'attempt.ended' && !isEnding(event)) continue;
     const { checkpoint } = event.data;
     if (checkpoint?.ref === ref) return checkpoint.tree;

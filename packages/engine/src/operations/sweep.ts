@@ -2,6 +2,7 @@
  * What a host removes by itself while it lives, so that a project does not grow for ever: beside its first dispatch,
  * after every few runs, and every few minutes.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { BusTopic } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
@@ -33,6 +34,7 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
   let passing: Promise<void> | null = null;
   let isOver = false;
   let runs = 0;
+  let trashAtMs: number | null = null;
   const pass = (steps: readonly Step[]): void => {
     passing ??= takeSteps(steps).finally(() => (passing = null));
   };
@@ -50,6 +52,7 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
   return {
     dispatched() {
       if (isOver) return;
+      trashAtMs ??= changedAtMs(engine);
       timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps no process alive
       if (runs % EVERY_RUNS === 0) pass(BESIDE);
       runs += 1;
@@ -57,14 +60,21 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
     async stop() {
       if (timer !== null) clearInterval(timer);
       await passing;
-      // What the runs of this host put there may be too much.
-      if (runs > 0 && !isOver) await takeSteps([(each) => emptyTrash(each, { oldest: DELETED_BESIDE })]);
+      // What the runs of this host put there may be too much. A user waits: nothing else is looked at.
+      if (runs > 0 && !isOver && trashAtMs !== changedAtMs(engine)) await takeSteps([TRIM]);
       isOver = true;
     },
   };
 }
 
 type Step = (engine: Engine) => Promise<unknown>;
+
+const TRIM: Step = (engine) => emptyTrash(engine, { oldest: DELETED_BESIDE, onlySize: true });
+
+/** A folder that is added to the trash, or removed there, changes its time. */
+function changedAtMs({ config }: Engine): number {
+  return statSync(join(config.stateDir, 'trash'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
 
 /** The first one runs even beside the shortest run. */
 const BESIDE: readonly Step[] = [

@@ -48,6 +48,15 @@ export async function findBranch(
     : standing;
 }
 
+/** Whether a branch or tag, also of a remote, has the commit in its history. */
+export async function isInHistory(repository: string, commit: string): Promise<boolean> {
+  const given = ['--count=1', `--contains=${commit}`, 'refs/heads/', 'refs/tags/', 'refs/remotes/'];
+  const found = await custodyGit(repository).run(['for-each-ref', ...given], {
+    okExitCodes: [0, 1, 128, 129],
+  });
+  return found.exitCode === 0 && found.stdout.length > 0;
+}
+
 /**
  * `from`: where an earlier run of the same task left the branch; it may be moved only from there. The branch that has
  * the commit keeps it from now on, in place of the `pin`.

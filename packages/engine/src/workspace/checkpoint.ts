@@ -21,7 +21,7 @@ import type { Clean } from './clean-commits.ts';
 import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { createCommits, type Commits } from './commits.ts';
-import { branchPinRef, checkpointRef } from './custody.ts';
+import { checkpointRef } from './custody.ts';
 import {
   describeBeside,
   describeHeldBack,
@@ -34,6 +34,7 @@ import {
 } from './held-back.ts';
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
+import { pinBase, pinBranch } from './pins.ts';
 
 /** Names the saved tree; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
@@ -80,7 +81,12 @@ async function takeCheckpoint(
   if (!isNothing)
     await nameByRefs(
       { ...prepared, known: prepared.baseCommit },
-      new Map([[ref, tree], ...pinBranch(prepared, branch), ...heads.visible]),
+      new Map([
+        [ref, tree],
+        ...pinBase(prepared, file !== null),
+        ...pinBranch(prepared, branch),
+        ...heads.visible,
+      ]),
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
@@ -112,12 +118,6 @@ async function takeCheckpoint(
 async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedWorkspace): Promise<boolean> {
   if (baselineTree !== emptyTreeLike(baselineTree) || agentGit !== undefined) return false;
   return await isWorkspaceBare(path, exclude);
-}
-
-/** Nothing else reaches the commit of a branch until the run ends. */
-function pinBranch({ runId, attempt }: PreparedWorkspace, branch: MadeBranch | null): [string, string][] {
-  if (branch === null || branch.isHeld) return [];
-  return [[branchPinRef(runId, attempt), branch.commit]];
 }
 
 /** The baseline, without warnings: the user's commit, or the ref of their uncommitted files, has all of it. */

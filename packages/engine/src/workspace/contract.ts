@@ -14,8 +14,9 @@
  * W4  The agent's git dir is untrusted data: the host never opens it as a repository.
  */
 import type { StageLimits } from '@caisson/ground';
-import type { ListedRisk, OwnControl, WorkBeside } from '@caisson/protocol';
+import type { OwnControl, WorkBeside } from '@caisson/protocol';
 
+import type { ApplyOptions, ApplyResult } from './apply-contract.ts';
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
 import type { RefUsage } from './measure-refs.ts';
 import type { PreparedWorkspace, WorkspaceKind } from './prepared-workspace.ts';
@@ -24,6 +25,7 @@ import type { RefProblem } from './survey-refs.ts';
 import type { EmptiedTrash, EmptyTrashOptions } from './trash-contract.ts';
 import type { EarlierWork, FinishedWork, MergeProblem } from './work-contract.ts';
 
+export type * from './apply-contract.ts';
 export * from './prepared-workspace.ts';
 export type * from './work-contract.ts';
 
@@ -120,43 +122,6 @@ export interface InspectedWorkspaces {
   readonly foreign: readonly string[];
 }
 
-export interface ApplyOptions {
-  readonly projectRoot: string;
-  readonly stateDir: string;
-  readonly patch: Buffer;
-  /** The base commit of the patch; separates the user's uncommitted changes from committed ones. */
-  readonly baseCommit: string | null;
-  /** Merge where files have moved on since the baseline. */
-  readonly threeWay: boolean;
-  /** With `threeWay`: leave conflict markers in the files instead of changing nothing. */
-  readonly leaveConflicts?: boolean;
-  /** Merge into files with uncommitted changes too. */
-  readonly force?: boolean;
-  /** Risky files that the project's settings name, relative to the project. */
-  readonly controls?: readonly OwnControl[];
-  /** Apply changes of grade `ask` (risky-paths.ts), too. */
-  readonly allowRisky?: boolean;
-  /** Called when an earlier, interrupted apply was undone. */
-  readonly onNotice?: (message: string) => void;
-}
-
-export type ApplyResult =
-  | {
-      readonly kind: 'applied';
-      readonly files: readonly string[];
-      /** Nothing to do: the run worked in the user's own files, or they were already as the patch makes them. */
-      readonly already?: 'in-place' | 'there';
-    }
-  | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
-  | { readonly kind: 'dirty'; readonly files: readonly string[] }
-  /** Nothing was changed: a person must agree to these, or (`isRefused`) they are never allowed. */
-  | {
-      readonly kind: 'risky';
-      readonly files: readonly string[];
-      readonly risks: readonly ListedRisk[];
-      readonly isRefused: boolean;
-    };
-
 /** The only room that runs git on the host. */
 export interface Workspaces {
   /** Top of the repository that the project is in; null when there is none that git accepts. */
@@ -197,6 +162,8 @@ export interface Workspaces {
    * unsaved work is moved to the trash, too, where it does not expire.
    */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
+  /** Whether a branch or tag of the user has the commit in its history, now. */
+  hasCommit(options: { projectRoot: string; commit: string }): Promise<boolean>;
   /** What exists at a branch name; null without a repository. */
   findBranch(options: { projectRoot: string; name: string }): Promise<BranchStanding | null>;
   /** Writes the branch of a run that ends (branch-ref.ts); may be called again. */
@@ -245,6 +212,11 @@ export interface Workspaces {
   isWithinState(prepared: PreparedWorkspace, options: { stateDir: string }): Promise<boolean>;
   /** Undoes what an interrupted apply left in this project; returns what was done, in words. */
   recoverApplies(options: { stateDir: string; projectRoot: string }): Promise<readonly string[]>;
-  /** Deletes a run's refs; only on a person's explicit request. */
-  forget(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
+  /** Deletes a run's refs and, unless `onlyRefs`, all that is kept of its files; only on a person's explicit request. */
+  forget(options: {
+    projectRoot: string;
+    stateDir: string;
+    runId: string;
+    onlyRefs?: boolean;
+  }): Promise<void>;
 }

@@ -28,6 +28,11 @@ export function baselineRef(runId: string, attempt: number): string {
   return `refs/caisson/${runId}/base/${attempt}`;
 }
 
+/** The user's commit under the baseline. */
+export function baseCommitRef(runId: string, attempt: number): string {
+  return `refs/caisson/${runId}/base-commit/${attempt}`;
+}
+
 /** Our repository under the state folder; made on first use, safe to race. */
 export async function ensureOwnCustody(stateDir: string, objectFormat: ObjectFormat): Promise<string> {
   const path = join(stateDir, 'git');
@@ -60,15 +65,35 @@ export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, s
   if (refs.size === 0) return;
   refuseLinkedNamespace(custodyDir, [...refs.keys()]);
   const orders = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`);
-  const update = (): Promise<unknown> =>
+  await changeRefs(custodyDir, [...refs.keys()], orders);
+  await syncRefs(custodyDir, [...refs.keys()]);
+}
+
+/** All of our refs of a run, or none. */
+export async function deleteRefs(custodyDir: string, runId: string): Promise<void> {
+  const listed = await custodyGit(custodyDir).text([
+    'for-each-ref',
+    '--format=%(refname)',
+    `${NAMESPACE}/${runId}/`,
+  ]);
+  const refs = listed.split('\n').filter(Boolean);
+  const orders = refs.map((name) => `delete ${name}\n`);
+  if (refs.length > 0) await changeRefs(custodyDir, refs, orders);
+}
+
+async function changeRefs(
+  custodyDir: string,
+  refs: readonly string[],
+  orders: readonly string[],
+): Promise<void> {
+  const change = (): Promise<unknown> =>
     custodyGit(custodyDir).run(['update-ref', '--stdin'], { stdin: orders.join(''), config: SYNCED_REFS });
   try {
-    await update();
+    await change();
   } catch (error) {
-    if (!(await removeLeftLocks(custodyDir, [...refs.keys()]))) throw error;
-    await update();
+    if (!(await removeLeftLocks(custodyDir, refs))) throw error;
+    await change();
   }
-  await syncRefs(custodyDir, [...refs.keys()]);
 }
 
 /** A `.git` from another person may have links in it: they lead to files of the user, or to other refs. */

@@ -5,7 +5,7 @@ import type { EarlierWork, PrepareOptions } from './contract.ts';
 import { baselineRef, updateRefs } from './custody.ts';
 import { signalOf } from './stage-present.ts';
 
-/** Fills the index with the work. Null when baseline or patch are gone. */
+/** Fills the index with the work. Null when baseline, its commit or patch are gone. */
 export async function seedWithWork(
   gitDir: string,
   custodyDir: string,
@@ -15,6 +15,7 @@ export async function seedWithWork(
   const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, timeoutMs: 600_000, ...signalOf(options) });
   try {
     await git.run(['read-tree', work.baselineTree]);
+    if (work.baseCommit !== null) await git.run(['cat-file', '-e', work.baseCommit]); // a ref keeps only its files
     if (work.patch.length > 0)
       await git.run(['apply', '--cached', '--whitespace=nowarn', '-'], { stdin: work.patch });
     const tree = await git.text(['write-tree']);

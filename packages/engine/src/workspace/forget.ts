@@ -5,24 +5,18 @@
 import { join } from 'node:path';
 import { removeTree } from '@caisson/ground';
 
-import { custodyGit, listCustodies } from './custody.ts';
+import type { Workspaces } from './contract.ts';
+import { deleteRefs, listCustodies } from './custody.ts';
 import type { UserFolders } from './locate-repository.ts';
 import { listFolder } from './record.ts';
 
 export async function forgetCheckpoints(
-  options: { projectRoot: string; stateDir: string; runId: string },
+  options: Parameters<Workspaces['forget']>[0],
   user: UserFolders,
 ): Promise<void> {
-  for (const place of await listCustodies(options, user)) {
-    const git = custodyGit(place);
-    const listed = await git.text(['for-each-ref', '--format=%(refname)', `refs/caisson/${options.runId}/`]);
-    const orders = listed
-      .split('\n')
-      .filter(Boolean)
-      .map((name) => `delete ${name}\n`);
-    if (orders.length > 0) await git.run(['update-ref', '--stdin'], { stdin: orders.join('') });
-  }
-  for (const folder of ['trash', 'held-back'].map((name) => join(options.stateDir, name)))
+  const { stateDir, runId, onlyRefs = false } = options;
+  for (const place of await listCustodies(options, user)) await deleteRefs(place, runId);
+  for (const folder of onlyRefs ? [] : ['trash', 'held-back'].map((name) => join(stateDir, name)))
     for (const name of await listFolder(folder))
-      if (name.startsWith(`${options.runId}.`)) await removeTree(join(folder, name));
+      if (name.startsWith(`${runId}.`)) await removeTree(join(folder, name));
 }

@@ -6,7 +6,8 @@
  * H2  All of the work is kept (W2): if something was held back, the complete checkpoint, the agent's commits and the
  *     branch as it would have been are in one bundle in the state folder. No repository reads it by itself; a person
  *     gets it with `git fetch FILE REF`.
- * H3  The bundle is on disk before any ref is written.
+ * H3  The bundle is on disk before any ref is written. It builds on the baseline and on the user's commit; refs of ours
+ *     keep both (checkpoint.ts), also if the user drops the commit.
  */
 import { dirname, join } from 'node:path';
 

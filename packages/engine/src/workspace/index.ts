@@ -5,7 +5,7 @@ import type { Stamp } from '@caisson/ground';
 
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
-import { findBranch, writeBranch } from './branch-ref.ts';
+import { findBranch, isInHistory, writeBranch } from './branch-ref.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
 import { branchPinRef, findCheckpoint, listCustodies } from './custody.ts';
@@ -38,6 +38,7 @@ export type {
 export { PreparedWorkspace } from './contract.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { readSavedTree } from './checkpoint.ts';
+export { isOnlyCopy } from './trash.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 export { whyNotBrought } from './find-brought.ts';
@@ -68,6 +69,10 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     async findCommit({ projectRoot, ref }) {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await findCommit(repository, ref);
+    },
+    async hasCommit({ projectRoot, commit }) {
+      const repository = await findRepository(projectRoot, user);
+      return repository !== null && (await isInHistory(repository.commonDir, commit));
     },
     async measureRefs({ projectRoot }) {
       const repository = await findRepository(projectRoot, user);

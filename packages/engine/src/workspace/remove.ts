@@ -2,7 +2,7 @@
  * Removal is a move into the trash (W2). What a checkpoint has is not kept there (thin-trash.ts); `gc` deletes the rest when
  * it has expired.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, type Dirent } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
@@ -27,9 +27,8 @@ import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
-import { thinTrashed } from './thin-trash.ts';
 import type { TrashMark } from './trash-contract.ts';
-import { moveToTrash, removeAtOnce, removeTrashed } from './trash.ts';
+import { keepsSomething, measureTrashed, moveToTrash, removeAtOnce, removeTrashed } from './trash.ts';
 
 /** So many files are inspected and removed while the user waits for the run; a larger workspace is left to the next sweep. */
 const AT_ONCE = 10_000;
@@ -54,16 +53,15 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   if (prepared.kind === 'in-place' && left !== null) await removeOverlay(prepared);
   const mark = left === null ? await markUnsaved(prepared) : await holdBack(prepared, left);
   const path = await moveToTrash(prepared, mark);
-  if (mark === 'saved' && isSmall(path) && !(await keepsSomething(path))) {
-    await removeTrashed(path);
-    return { kind: 'removed' };
+  if (mark === 'saved' && isSmall(path)) {
+    if (!(await keepsSomething(path, undefined))) {
+      // the next sweep tries again, and reports
+      await removeTrashed(path);
+      return { kind: 'removed' };
+    }
+    await measureTrashed(path);
   }
   return { kind: 'trashed', path, isSaved: mark === 'saved' || mark === 'untouched' };
-}
-
-/** A folder that cannot be thinned is kept whole, for the next sweep. */
-async function keepsSomething(path: string): Promise<boolean> {
-  return await thinTrashed(path).catch(() => true);
 }
 
 /** The checkpoint found nothing in it, either. */
@@ -156,14 +154,17 @@ async function removeOverlay(prepared: PreparedWorkspace): Promise<void> {
 
 /** Small enough to remove while the user waits for the run. */
 function isSmall(folder: string): boolean {
-  const waiting = [folder];
+  const waiting = [Buffer.from(folder)];
   let seen = 0;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const entries = unlessErrno(() => readdirSync(path ?? '', { withFileTypes: true }), null, 'EACCES');
+    const place = path;
+    const list = (): Dirent<Buffer>[] => readdirSync(place, { withFileTypes: true, encoding: 'buffer' });
+    const entries = unlessErrno(list, null, 'EACCES', 'ENAMETOOLONG');
     if (entries === null) return false;
     seen += entries.length;
     if (seen > AT_ONCE) return false;
-    waiting.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path ?? '', name)));
+    for (const entry of entries)
+      if (entry.isDirectory()) waiting.push(Buffer.concat([place, Buffer.from('/'), entry.name]));
   }
   return true;
 }

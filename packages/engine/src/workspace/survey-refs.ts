@@ -18,7 +18,8 @@ export interface BrokenRef {
 }
 
 /** Every ref that we make. Other refs in the namespace are not ours to repair. */
-const OWN_REF = /^refs\/caisson\/run_[0-9a-z]+\/(\d+|(base|branch)\/\d+|heads\/\d+\/.+)(\.lock)?$/;
+const OWN_REF =
+  /^refs\/caisson\/run_[0-9a-z]+\/(\d+|(base|base-commit|branch)\/\d+|heads\/\d+\/.+)(\.lock)?$/;
 const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** None of our processes locks a ref for this long. */
 const LOCK_AGE_MS = 600_000;

@@ -3,16 +3,13 @@
  *
  * T1  A file that the saved tree has, byte for byte, is not kept a second time: git compares each with our index, whose
  *     tree must be the saved one. In any doubt it stays.
- * T2  A file that equals the one at the same place of another folder in the trash is a second name of it
- *     (link-same.ts).
- * T3  It may be stopped at any moment, and done again: our git dir, which tells what is saved, goes last.
+ * T2  It may be stopped at any moment, and done again: our git dir, which tells what is saved, goes last.
  */
-import { readdirSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
+import { type Dirent, readdirSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGit, removeTree, statIfThere, unlessErrno } from '@caisson/ground';
 import { readSavedTree, SAVED_TREE_FILE } from './checkpoint.ts';
 import { listUnchangedIncluded } from './included-memory.ts';
-import { linkSame } from './link-same.ts';
 import { listFolder } from './record.ts';
 import { MARK_FILE } from './trash-contract.ts';
 import { parentOf, pathIn } from './work-file.ts';
@@ -30,7 +27,7 @@ export async function thinTrashed(path: string): Promise<boolean> {
       await removeTree(join(files, name));
     // Without a sandbox it is a file of ours that leads to the agent's git dir.
     if (statIfThere(join(files, '.git'), 'itself')?.isFile() === true) unlinkSync(join(files, '.git'));
-    if (!removeEmptyFolders(files)) await linkSame(path);
+    removeEmptyFolders(Buffer.from(files));
   }
   if (!hasOwnObjects(join(path, 'agent-git'))) await removeTree(join(path, 'agent-git'));
   for (const name of await listFolder(path))
@@ -86,15 +83,17 @@ function isReal(place: Buffer): boolean {
   return real?.equals(place) === true;
 }
 
-/** True if the folder itself is gone, too. */
-function removeEmptyFolders(folder: string | Buffer): boolean {
-  const entries = readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
-  let left = entries.length;
-  for (const entry of entries)
-    if (entry.isDirectory() && removeEmptyFolders(pathIn(String(folder), entry.name))) left -= 1;
-  if (left > 0) return false;
-  rmdirSync(folder);
-  return true;
+/** True if the folder itself is gone, too. What the agent made unreadable stays. */
+function removeEmptyFolders(folder: Buffer): boolean {
+  const list = (): Dirent<Buffer>[] => readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
+  const entries = unlessErrno(list, null, 'EACCES', 'ENAMETOOLONG');
+  if (entries === null) return false;
+  const left = entries.filter(
+    (entry) =>
+      !entry.isDirectory() || !removeEmptyFolders(Buffer.concat([folder, Buffer.from('/'), entry.name])),
+  );
+  if (left.length > 0) return false;
+  return unlessErrno(() => (rmdirSync(folder), true), false, 'EACCES');
 }
 
 /** Objects that the agent wrote itself: a commit that it dropped again may be wanted. */

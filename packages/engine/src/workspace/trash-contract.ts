@@ -36,6 +36,10 @@ export interface EmptyTrashOptions {
   readonly heldBackTtlMs?: number;
   /** Deletes no more folders than this. */
   readonly oldest?: number;
+  /** Looks into no folder: deletes only the oldest of what is too much, as far as it was measured before. */
+  readonly onlySize?: boolean;
+  /** Called with what could not be done, in words. */
+  readonly onProblem?: (message: string) => void;
   /** Called for each deletion with a reason, after the files and before the last trace is gone; may be called again. */
   readonly onDeleted?: (deleted: DeletedTrash) => Promise<void>;
 }

@@ -1,13 +1,24 @@
 /**
  * The trash: where removed workspaces lie until they expire (W2). Only `emptyTrash` deletes.
  *
- * A folder that is to be deleted is renamed first, so that of two processes one deletes and reports it. Its mark goes
- * last: what a killed process leaves of it is deleted by the next one.
+ * A folder that is to be deleted is renamed first, so that of two processes one deletes and reports it; the name has the
+ * reason and the process. Its mark goes last: what a killed process leaves of it is deleted by the next one. How much it
+ * takes is measured once, and written beside the mark.
  */
 import { statSync } from 'node:fs';
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isErrno, makeFolder, measureTree, removeTree, statIfThere, type Stamp } from '@caisson/ground';
+import {
+  explainError,
+  isErrno,
+  isSameProcess,
+  makeFolder,
+  measureTree,
+  readProcess,
+  removeTree,
+  statIfThere,
+  type Stamp,
+} from '@caisson/ground';
 import type { MovedWorkspace, PreparedWorkspace, Workspaces } from './contract.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -22,30 +33,33 @@ import {
   type TrashMark,
 } from './trash-contract.ts';
 
-/** What a process, whose id it has, has begun to delete. */
-const DOOMED = /^(.+)\.(\d+)\.deleted$/;
+/** The place, the reason, and the process by its id and start time. */
+const BEING_DELETED = /^(.+)\.(age|size|asked|empty)\.(\d+)-(\d+)\.deleted$/;
+const BYTES_FILE = 'trashed-bytes';
 
 /** Deletes what has expired, and the oldest of what is too much; the only copy of something never goes by itself (W2). */
 export async function emptyTrash(options: EmptyTrashOptions & { nowMs: number }): Promise<EmptiedTrash> {
-  const { oldest = Infinity } = options;
+  const { oldest = Infinity, onlySize = false } = options;
   const entries = (await listTrash(options.stateDir)).filter(({ path }) => !isBeingDeleted(path));
-  const judged = new Map<string, DeletionReason | null>();
-  for (const entry of entries) {
-    const verdict = await judge(entry, options);
-    if (verdict !== 'kept') judged.set(entry.path, verdict);
+  const decided = new Map<string, DeletionReason | null>();
+  for (const entry of onlySize ? [] : entries) {
+    const decision = await decideDeletion(entry, options);
+    if (decision !== 'kept') decided.set(entry.path, decision);
   }
-  const rest = entries.filter(({ path, mark }) => !judged.has(path) && mark !== 'unsaved');
-  for (const path of await findOverLimit(rest, options.trashBytes)) judged.set(path, 'size');
+  const rest = entries.filter(({ path, mark }) => !decided.has(path) && mark !== 'unsaved');
+  for (const path of await findOverLimit(rest, options)) decided.set(path, 'size');
   const deleted: DeletedTrash[] = [];
-  for (const { path } of entries) {
-    const why = judged.get(path);
+  for (const entry of entries) {
+    const why = decided.get(entry.path);
     if (why === undefined || deleted.length >= oldest) continue;
-    const gone = await deleteTrashed(path, why, options);
+    const gone = await deleteTrashed(entry, why, options);
     if (gone !== null) deleted.push(gone);
   }
   return {
     deleted,
-    kept: entries.filter(({ path, mark }) => mark === 'unsaved' && !judged.has(path)).map(({ path }) => path),
+    kept: entries
+      .filter(({ path, mark }) => mark === 'unsaved' && !decided.has(path))
+      .map(({ path }) => path),
   };
 }
 
@@ -73,38 +87,69 @@ function changedAtMs(path: string): number {
 }
 
 /** Why it is to be deleted; null for one with nothing in it. */
-async function judge(
+async function decideDeletion(
   { path, mark, sinceMs }: Entry,
-  { nowMs, trashTtlMs, heldBackTtlMs = Infinity }: EmptyTrashOptions & { nowMs: number },
+  { nowMs, trashTtlMs, heldBackTtlMs = Infinity, onProblem }: EmptyTrashOptions & { nowMs: number },
 ): Promise<DeletionReason | null | 'kept'> {
   const ageMs = nowMs - sinceMs;
-  if (DOOMED.test(path)) return mark === 'unsaved' ? 'asked' : 'age'; // its process was killed
+  const begun = BEING_DELETED.exec(path)?.[2]; // its process was killed
+  if (begun !== undefined) return begun === 'empty' ? null : (begun as DeletionReason);
   if (mark === 'untouched') return null;
   if (mark === 'unsaved') {
     if (await isEmptied(path)) return null;
     return ageMs >= heldBackTtlMs ? 'asked' : 'kept';
   }
-  if (mark === 'saved' && !(await thinTrashed(path).catch(() => true))) return null;
+  if (mark === 'saved' && !(await keepsSomething(path, onProblem))) return null;
   return ageMs >= trashTtlMs ? 'age' : 'kept';
+}
+
+/** A folder that cannot be thinned is kept whole. */
+export async function keepsSomething(
+  path: string,
+  onProblem: EmptyTrashOptions['onProblem'],
+): Promise<boolean> {
+  try {
+    return await thinTrashed(path);
+  } catch (error) {
+    onProblem?.(`${path} is kept whole until it expires: ${explainError(error)}`);
+    return true;
+  }
 }
 
 /** By a process that is alive. */
 function isBeingDeleted(path: string): boolean {
-  const pid = DOOMED.exec(path)?.[2];
-  return pid !== undefined && statIfThere(`/proc/${pid}`, 'itself') !== null;
+  const [, , , pid, startTime = ''] = BEING_DELETED.exec(path) ?? [];
+  return pid !== undefined && isSameProcess(Number(pid), startTime);
 }
 
-/** The newest that fit stay; a file with names in several folders counts for the newest of them. */
-async function findOverLimit(entries: readonly Entry[], maxBytes = Infinity): Promise<string[]> {
-  if (maxBytes === Infinity) return [];
-  const seen = new Set<string>();
+/** The newest that fit stay. */
+async function findOverLimit(
+  entries: readonly Entry[],
+  { trashBytes = Infinity, onlySize = false }: EmptyTrashOptions,
+): Promise<string[]> {
+  if (trashBytes === Infinity) return [];
   let bytes = 0;
   const tooMuch: string[] = [];
   for (const { path } of entries.toReversed()) {
-    bytes += await measureTree(path, seen);
-    if (bytes > maxBytes) tooMuch.push(path);
+    bytes += onlySize ? ((await readBytes(path)) ?? 0) : await measureTrashed(path);
+    if (bytes > trashBytes) tooMuch.push(path);
   }
   return tooMuch;
+}
+
+/** Reads every file's size the first time only. */
+export async function measureTrashed(path: string): Promise<number> {
+  const known = await readBytes(path);
+  if (known !== null) return known;
+  const bytes = await measureTree(path);
+  await writeFile(join(path, BYTES_FILE), `${bytes}\n`).catch(() => {}); // another process deletes it, or the disk is full
+  return bytes;
+}
+
+/** Null: it was not measured yet. */
+async function readBytes(path: string): Promise<number | null> {
+  const text = (await readIfThere(join(path, BYTES_FILE)))?.trim() ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** The user has taken every file that was held back. */
@@ -146,25 +191,28 @@ export async function removeAtOnce(prepared: Pick<PreparedWorkspace, 'attemptDir
 
 /** Null: another process was faster. */
 async function deleteTrashed(
-  path: string,
+  { path, mark }: Entry,
   why: DeletionReason | null,
   { onDeleted }: EmptyTrashOptions,
 ): Promise<DeletedTrash | null> {
-  const place = DOOMED.exec(path)?.[1] ?? path;
-  const doomed = await claim(path, `${place}.${process.pid}.deleted`);
-  if (doomed === null) return null;
+  const place = BEING_DELETED.exec(path)?.[1] ?? path;
+  const owner = `${process.pid}-${readProcess(process.pid)?.startTime ?? '0'}`;
+  const claimed = await claim(path, `${place}.${why ?? 'empty'}.${owner}.deleted`);
+  if (claimed === null) return null;
   const runId = basename(place).split('.', 1)[0] ?? '';
-  const deleted = { path: place, runId, bytes: await measureTree(doomed, null), why };
-  await removeTrashed(doomed, async () => {
+  // What is held back may have files of any name.
+  const bytes = mark === 'unsaved' ? await measureTree(claimed) : await measureTrashed(claimed);
+  const deleted = { path: place, runId, bytes, why };
+  await removeTrashed(claimed, async () => {
     if (why !== null) await onDeleted?.(deleted);
   });
   return deleted;
 }
 
-async function claim(path: string, doomed: string): Promise<string | null> {
+async function claim(path: string, claimed: string): Promise<string | null> {
   try {
-    await rename(path, doomed);
-    return doomed;
+    await rename(path, claimed);
+    return claimed;
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;
@@ -174,9 +222,14 @@ async function claim(path: string, doomed: string): Promise<string | null> {
 /** The mark goes last: what a crash leaves of the folder still says why it is here. */
 export async function removeTrashed(path: string, beforeLast = async (): Promise<void> => {}): Promise<void> {
   const names = await listFolder(path).catch(() => []); // it may be a file
-  for (const name of names) if (name !== MARK_FILE) await removeTree(join(path, name));
+  for (const name of names) if (name !== MARK_FILE && name !== BYTES_FILE) await removeTree(join(path, name));
   await beforeLast();
   await removeTree(path);
+}
+
+/** Nothing else has what is in this folder of the trash: it does not expire. */
+export async function isOnlyCopy(path: string): Promise<boolean> {
+  return (await readMark(path)) === 'unsaved';
 }
 
 async function readMark(path: string): Promise<TrashMark> {
