@@ -88,7 +88,7 @@ it('the doctor says of each agent what a run would use, or refuses in the words 
     expect(error.message).toContain(refusal?.detail);
   }
   expect((await project.caisson('doctor')).stdout).toMatch(
-    /several runtimes are here.*ready with --runtime: gemini.*runtime-codex +99\.0\.0.*a run is refused: codex has no key for its model\n +Set OPENAI_API_KEY.*--login, once.*runtime-gemini.*\n +uses the key in GEMINI_API_KEY\n +model of its own choice, at https:\S+\n +mode auto-edit; it asks our gate before each call\n +sandbox bwrap, no network but its model, memory 4g/s,
+    /several runtimes are here.*ready with --runtime: gemini.*runtime-codex +\S+\/program: not asked for its version: it lies in .*a run is refused: codex has no key for its model\n +Set OPENAI_API_KEY.*--login, once.*runtime-gemini.*\n +uses the key in GEMINI_API_KEY\n +model of its own choice, at https:\S+\n +mode auto-edit; it asks our gate before each call\n +sandbox bwrap, no network but its model, memory 4g/s,
   );
 });
 

@@ -10,7 +10,9 @@ import {
 import type { Credential, DiscoveredRuntime, ProbeContext } from './contract.ts';
 import { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
 import { findProgram } from './find-program.ts';
-import { askVersion, compareVersions } from './program-version.ts';
+import { findInstalledVersion } from './installed-version.ts';
+import { askVersion, compareVersions, type VersionAnswer } from './program-version.ts';
+import { findRepositoryFolder, isFileOf, type ProjectPlace } from './repository-programs.ts';
 
 /** Enough to choose a runtime; no program is started. */
 export interface LocatedRuntime {
@@ -34,8 +36,10 @@ export function locateRuntimes(context: DiscoveryContext): LocatedRuntime[] {
   });
 }
 
-/** Every runtime with its version and log-in state. Starts each program once, for its version. */
-export async function discoverRuntimes(context: DiscoveryContext): Promise<DiscoveredRuntime[]> {
+type PlacedContext = DiscoveryContext & ProjectPlace;
+
+/** Every runtime with its version and log-in state. Starts each program once, for its version, but none of the repository. */
+export async function discoverRuntimes(context: PlacedContext): Promise<DiscoveredRuntime[]> {
   return await Promise.all(locateRuntimes(context).map((located) => describeRuntime(context, located)));
 }
 
@@ -48,19 +52,13 @@ export function toDiscoveredPayload(runtimes: readonly DiscoveredRuntime[]): {
   };
 }
 
-async function describeRuntime(
-  context: DiscoveryContext,
-  located: LocatedRuntime,
-): Promise<DiscoveredRuntime> {
+async function describeRuntime(context: PlacedContext, located: LocatedRuntime): Promise<DiscoveredRuntime> {
   const { name, descriptor, config, path } = located;
   const isProgram = descriptor !== null && descriptor.bins.length > 0;
   const answer =
     path === null
       ? { version: null, problem: missingProgram(located) ?? missingAdapter(context, config) }
-      : await askVersion(path, descriptor?.versionArgs ?? ['--version'], {
-          searchPath: context.env['PATH'],
-          signal: context.signal,
-        });
+      : await findVersion(context, path, descriptor);
   const credential = describeCredential(context, located);
   return {
     name,
@@ -76,6 +74,22 @@ async function describeRuntime(
     reports: { usage: descriptor?.reportsUsage ?? false, cost: descriptor?.reportsCost ?? false },
     problem: answer.problem,
   };
+}
+
+async function findVersion(
+  context: PlacedContext,
+  path: string,
+  descriptor: RuntimeDescriptor | null,
+): Promise<VersionAnswer> {
+  const installed = isFileOf(findRepositoryFolder(context), path)
+    ? findInstalledVersion(path, descriptor?.bins ?? [])
+    : null;
+  if (installed !== null) return { version: installed, problem: null };
+  return await askVersion(path, descriptor?.versionArgs ?? ['--version'], {
+    searchPath: context.env['PATH'],
+    project: context,
+    signal: context.signal,
+  });
 }
 
 function describeCredential({ env, home }: DiscoveryContext, located: LocatedRuntime): Credential {

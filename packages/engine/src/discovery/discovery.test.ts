@@ -31,8 +31,9 @@ function program(name: string, body: string): string {
   return path;
 }
 
-function context(changes: Partial<ProbeContext> = {}): ProbeContext {
+function context(changes: Partial<ProbeContext> = {}): ProbeContext & { projectRoot: string } {
   return {
+    projectRoot: join(folder, 'project'),
     env: { PATH: `${folder}:${SYSTEM_PATH}` },
     home: folder,
     stateDir: join(folder, '.caisson'),
@@ -130,6 +131,31 @@ it('a program that is missing or broken is a finding, not an error', async () =>
     gone: 'no-such-program was not found',
     own: 'the adapter ./no-such-adapter.js was not found',
   });
+});
+
+it('no file of the repository is started for a version, be it the program, its interpreter or above the project', async () => {
+  const repository = join(folder, 'repository');
+  const projectRoot = join(repository, 'sub/project');
+  mkdirSync(join(repository, '.git'), { recursive: true });
+  mkdirSync(join(projectRoot, '.git'), { recursive: true });
+  mkdirSync(join(repository, 'bin'));
+  const started = join(folder, 'started');
+  const bin = program('repository/bin/agent', `touch ${started}; echo 1.2.3`);
+  program('repository/bin/python3', `touch ${started}; echo 1.2.3`);
+  symlinkSync(bin, join(folder, 'linked'));
+  symlinkSync(join(repository, 'bin'), join(folder, 'bin'));
+  writeFileSync(join(folder, 'foreign'), '#!/usr/bin/env python3\nprint("4.5.6")\n', { mode: 0o755 });
+  const runtimes = {
+    own: { bin },
+    linked: { bin: join(folder, 'linked') },
+    foreign: { bin: join(folder, 'foreign') },
+  };
+  const env = { PATH: `${repository}/bin:${folder}/bin:${SYSTEM_PATH}` };
+  const found = await discoverRuntimes({ ...context({ runtimes, env }), projectRoot });
+  const versions = Object.fromEntries(found.map(({ name, version }) => [name, version]));
+  expect(versions).toMatchObject({ own: null, linked: null, foreign: '4.5.6' });
+  expect(found.find(({ name }) => name === 'own')?.problem).toContain(`it lies in ${repository}`);
+  expect(readdirSync(folder)).not.toContain('started');
 });
 
 it('locating starts no program', () => {

@@ -61,7 +61,8 @@ export function createToolProbe(id: string, { program, oldest, locate, package: 
       if (path === null)
         return { verdict: 'fail', detail: `${program} is not in the system's folders${unused}`, remedy };
       const { version, problem } = await askVersion(path, ['--version'], {
-        searchPath: context.env['PATH'],
+        searchPath: MINIMAL_COMMAND_ENV['PATH'],
+        project: null,
         signal: context.signal,
       });
       if (version === null) return { verdict: 'fail', detail: `${path}: ${problem ?? 'no version'}`, remedy };

@@ -3,6 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runBounded } from '@caisson/ground';
+import {
+  findRepositoryFolder,
+  isFileOf,
+  withoutFoldersOf,
+  type ProjectPlace,
+} from './repository-programs.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_OUTPUT_BYTES = 64 * 1024;
@@ -15,13 +21,24 @@ export interface VersionAnswer {
 
 /**
  * Asks a program for its version. It runs with its own HOME that is removed afterwards, because several agent programs
- * write to HOME even for `--version`.
+ * write to HOME even for `--version`. Starts no file of the repository, and no interpreter that lies in it.
  */
 export async function askVersion(
   file: string,
   args: readonly string[],
-  options: { searchPath: string | undefined; signal?: AbortSignal | undefined },
+  options: {
+    searchPath: string | undefined;
+    /** Null for a program that is looked up in folders of the system only. */
+    project: ProjectPlace | null;
+    signal?: AbortSignal | undefined;
+  },
 ): Promise<VersionAnswer> {
+  const repository = options.project === null ? null : findRepositoryFolder(options.project);
+  if (repository !== null && isFileOf(repository, file))
+    return {
+      version: null,
+      problem: `not asked for its version: it lies in ${repository}, whose files only a sandbox starts`,
+    };
   const home = await mkdtemp(join(tmpdir(), 'caisson-probe-'));
   try {
     const result = await runBounded({
@@ -29,7 +46,7 @@ export async function askVersion(
       args,
       cwd: home,
       env: {
-        PATH: options.searchPath ?? '/usr/bin:/bin',
+        PATH: withoutFoldersOf(repository, options.searchPath ?? '/usr/bin:/bin'),
         HOME: home,
         TMPDIR: home,
         NO_COLOR: '1',

@@ -122,7 +122,13 @@ function reportAgent(found: DiscoveredRuntime, preview: Preview, isDefault: bool
       agent,
     };
   if (problem !== null && path !== null)
-    return { id, verdict: 'warn', detail, remedy: `Reinstall it, or set runtimes.${name}.bin.`, agent };
+    return {
+      id,
+      verdict: 'warn',
+      detail,
+      remedy: `Install it again outside the project, or set runtimes.${name}.bin.`,
+      agent,
+    };
   return { id, verdict: 'ok', detail, agent };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import {
   BUILT_IN_RUNTIMES,
   describeConfiguredRuntime,
@@ -81,7 +81,7 @@ export async function findRuntime(
   };
 }
 
-/** The program is asked where no npm package names it; never a file of the project: only the sandbox starts those. */
+/** The program is asked where no npm package names it. */
 async function findVersion(
   { config, env }: RuntimeNamesOptions,
   path: string,
@@ -89,10 +89,8 @@ async function findVersion(
 ): Promise<string | null> {
   const installed = findInstalledVersion(path, bins);
   if (installed !== null || testedRange === undefined) return installed;
-  const root = realpathSync(config.projectRoot);
-  const isOfProject = (file: string): boolean => !relative(root, file).startsWith('../');
-  if (isOfProject(path) || isOfProject(realpathSync(path))) return null;
-  return (await askVersion(path, versionArgs, { searchPath: env['PATH'] })).version;
+  const project = { projectRoot: config.projectRoot, home: config.folders.home };
+  return (await askVersion(path, versionArgs, { searchPath: env['PATH'], project })).version;
 }
 
 function hashAdapter(name: string, path: string): { path: string; sha256: string } {
