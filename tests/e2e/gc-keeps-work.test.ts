@@ -96,3 +96,19 @@ it('after the user dropped the commit that a run began with, its work is merged,
     expect(project.git('show', 'FETCH_HEAD:.github/workflows/ci.yml')).toBe('on: push\n');
   }
 }, 60_000);
+
+it('what a rule left out of an applied patch stays, and so do uncommitted files that a run in place replaced', async () => {
+  const config = 'policy: { rules: [{ path: "*.pem", action: no-access, reason: keys }] }\n';
+  const project = createProject({ config });
+  const inPlace = ['--workspace', 'in-place', '--', 'sh', '-c'];
+  const clean = await project.run(...inPlace, 'echo more >>README.md');
+  project.git('commit', '-qam', 'more');
+  const ruled = await project.run('--', 'sh', '-c', 'echo x >new.pem; echo x >fine');
+  expect((await project.caisson('apply', ruled.runId)).code).toBe(0);
+  const replaced = await project.run(...inPlace, 'echo replaced >fine');
+  const report = await collect(project);
+  expect([report.forgotten, report.unapplied.toSorted()]).toEqual([
+    [clean.runId],
+    [ruled.runId, replaced.runId],
+  ]);
+}, 60_000);

@@ -76,6 +76,9 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     expect([code, result.status, result.branch?.status]).toEqual([0, 'done', 'created']);
     expect(project.git('show', 'work:work.txt')).toBe('second\n');
     expect(project.git('show', `refs/caisson/${runId}/1:work.txt`)).toBe('first\n');
+    // The branch has the work of the second attempt alone.
+    const { stdout: kept } = await project.caisson('gc', '--all', '--older-than', '0s');
+    expect(kept).toContain(`kept, because you do not have its work: ${runId}`);
   });
 
   it('and whose next attempt fails with nothing: the ending names its work', async () => {

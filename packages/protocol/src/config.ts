@@ -89,8 +89,8 @@ export const LimitsConfig = z.strictObject({
     'Size of all changed files together in one patch or checkpoint; the largest are left out first. Default 256m.',
   ),
   spool: optional('may-lower', Size, 'Bytes kept of what an agent prints. Default 64m.'),
-  trash: optional('may-lower', Size, 'Ignored files kept in the trash; the oldest go first. Default 1g.'),
-  trashAge: optional('may-lower', Duration, 'How long they are kept there. Default 1d.'),
+  trash: optional('ask', Size, 'Ignored files kept in the trash; the oldest go first. Default 1g.'),
+  trashAge: optional('ask', Duration, 'How long they are kept there. Default 1d.'),
   retries: optional(
     'may-lower',
     count(0, 100),

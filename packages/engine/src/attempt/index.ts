@@ -6,7 +6,7 @@ export { endingOfResult } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
 export { findConversationOfRun } from './continued-work.ts';
 export { findLeftWork } from './left-work.ts';
-export { findChangesOutsideScope, ScopeUnknownError } from './outside-scope.ts';
+export { findChangesOutsideScope, ScopeUnknownError, listPatched } from './outside-scope.ts';
 export { findOwnControls } from './own-controls.ts';
 export { isPassing, type MayPass } from './passing-failure.ts';
 export { place } from './place.ts';

@@ -73,7 +73,7 @@ async function listTouched(
   return workspaces.listSavedChanges(workspace);
 }
 
-function listPatched(patch: Buffer): string[] {
+export function listPatched(patch: Buffer): string[] {
   return parsePatchHeaders(patch).flatMap(({ oldPath, newPath }) =>
     [oldPath, newPath].filter((path) => path !== null).map(showPath),
   );

@@ -25,6 +25,7 @@ describe('a file is divided', () => {
   test('a value above the default is asked about, one below is not', () => {
     expect(asked({ limits: { timeout: 31 * MINUTE } })).toEqual(['limits.timeout']);
     expect(asked({ limits: { timeout: 30 * MINUTE } })).toEqual([]);
+    expect(asked({ limits: { trashAge: MINUTE, trash: 1 } })).toEqual(['limits.trashAge', 'limits.trash']); // less is kept
     expect(asked({ mode: 'full-auto' })).toEqual(['mode']);
     expect(asked({ mode: 'suggest' })).toEqual([]);
   });

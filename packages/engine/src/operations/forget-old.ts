@@ -2,11 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { explainError, ifErrno } from '@caisson/ground';
-import { BusTopic, isEnding } from '@caisson/protocol';
+import { BusTopic } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
-import { describeRun } from '../dispatch/index.ts';
 import type { RunRow } from '../ledger/index.ts';
 import { forgetContents } from './forget-run.ts';
+import { isOnlyCopy } from './only-copy.ts';
 import { listForgotten } from './run-forgotten.ts';
 
 export interface ForgottenRuns {
@@ -87,27 +87,3 @@ function findNeeded({ ledger }: Engine): ReadonlySet<string> {
 }
 
 const runOf = (path: string): string => basename(path).split('.', 1)[0] ?? '';
-
-/** In any doubt it is: a result that cannot be read may name outputs. */
-async function isOnlyCopy(engine: Engine, { runId, status }: RunRow): Promise<boolean> {
-  if (status === 'waiting') return true; // its question is open
-  const events = engine.ledger.read({ runId });
-  const ending = events.findLast((event) => isEnding(event));
-  if (ending === undefined) return true;
-  const { patchRef, checkpoint, branch } = ending.data;
-  if (checkpoint?.heldBack !== undefined || checkpoint?.beside !== undefined) return true;
-  const run = await describeRun(engine.rooms, runId).catch(() => null);
-  if (run === null || (run.result?.outputs ?? []).length > 0) return true;
-  const isChanged = patchRef !== undefined || run.leftWork === true;
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const isElsewhere =
-    launched?.data.workspace.kind === 'in-place' ||
-    events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts) ||
-    (branch?.status === 'created' && (await isOnBranch(engine, branch)));
-  return isChanged && !isElsewhere;
-}
-
-/** A retry may have moved the branch since, and the user may have deleted it. */
-async function isOnBranch({ workspaces, config }: Engine, { commit }: { commit: string }): Promise<boolean> {
-  return await workspaces.hasCommit({ projectRoot: config.projectRoot, commit });
-}

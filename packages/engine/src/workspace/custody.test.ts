@@ -458,10 +458,12 @@ describe('remove', () => {
   it('deletes nothing through a link, and nothing where the index is not of the saved tree', async () => {
     project.write('folder/same', 'same\n');
     project.commit('folder');
+    project.write('folder/build', 'ignored\n');
     const outside = join(project.base, 'outside');
     mkdirSync(outside);
-    writeFileSync(join(outside, 'same'), 'same\n');
-    const [linked, other] = [await project.prepare(), await project.prepare()];
+    for (const name of ['same', 'build']) writeFileSync(join(outside, name), 'same\n');
+    const include = ['folder/build'];
+    const [linked, other] = [await project.prepare({ include }), await project.prepare()];
     for (const prepared of [linked, other]) {
       writeFileSync(join(prepared.path, 'b.txt'), 'x');
       await project.workspaces.checkpoint(prepared);
@@ -473,7 +475,7 @@ describe('remove', () => {
     symlinkSync(outside, join(inTrash(linked), 'files/folder'));
     writeFileSync(join(inTrash(other), 'saved-tree'), '0'.repeat(40));
     await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000 });
-    expect(readFileSync(join(outside, 'same'), 'utf8')).toBe('same\n');
+    expect(listAll(outside)).toEqual(['build', 'same']);
     expect(readFileSync(join(inTrash(other), 'files/b.txt'), 'utf8')).toBe('x');
   });
 
@@ -489,16 +491,21 @@ describe('remove', () => {
 
   it('keeps the newest ignored files within the size, and reports the rest', async () => {
     const removed: string[] = [];
-    for (const content of ['one', 'two', 'three']) {
+    for (const [content, times] of [
+      ['one', 5000],
+      ['two', 5000],
+      ['three', 5000],
+      ['large', 50_000],
+    ] as const) {
       const prepared = await project.prepare();
-      writeFileSync(join(prepared.path, 'build'), content.repeat(5000));
+      writeFileSync(join(prepared.path, 'build'), content.repeat(times));
       await project.workspaces.checkpoint(prepared);
       const { path } = (await project.workspaces.remove(prepared)) as { path: string };
       removed.push(path);
     }
     const reported: unknown[] = [];
     const options = {
-      ...{ stateDir: project.stateDir, trashTtlMs: 60_000, trashBytes: 200_000 },
+      ...{ stateDir: project.stateDir, trashTtlMs: 60_000, trashBytes: 1_000_000 },
       onDeleted: async (deleted: unknown) => void reported.push(deleted),
     };
     expect((await project.workspaces.gc(options)).deleted).toEqual([]);
@@ -506,6 +513,7 @@ describe('remove', () => {
     expect(deleted.map(({ path, why }) => [path, why])).toEqual([
       [removed[0], 'size'],
       [removed[1], 'size'],
+      [removed[3], 'size'], // alone too large
     ]);
     expect(reported).toEqual(deleted);
     expect(readFileSync(join(removed[2] ?? '', 'files/build'), 'utf8')).toHaveLength(25_000);

@@ -22,9 +22,10 @@ export async function thinTrashed(path: string): Promise<boolean> {
   const [gitDir, files] = [join(path, 'git'), join(path, 'files')];
   if (statIfThere(gitDir, 'itself') === null) return true; // it was done before
   if (statIfThere(files, 'itself')?.isDirectory() === true) {
-    await removeSaved(path, gitDir, files);
+    const isOwn = createFolderCheck(Buffer.from(realpathSync(files)));
+    await removeSaved(path, gitDir, files, isOwn);
     for (const name of await listUnchangedIncluded({ attemptDir: path, path: files, gitDir }))
-      await removeTree(join(files, name));
+      if (isOwn(parentOf(Buffer.from(name)))) await removeTree(join(files, name));
     // Without a sandbox it is a file of ours that leads to the agent's git dir.
     if (statIfThere(join(files, '.git'), 'itself')?.isFile() === true) unlinkSync(join(files, '.git'));
     removeEmptyFolders(Buffer.from(files));
@@ -37,13 +38,17 @@ export async function thinTrashed(path: string): Promise<boolean> {
 }
 
 /** T1 */
-async function removeSaved(path: string, gitDir: string, files: string): Promise<void> {
+async function removeSaved(
+  path: string,
+  gitDir: string,
+  files: string,
+  isOwn: (folder: Buffer) => boolean,
+): Promise<void> {
   const git = createGit({ cwd: files, gitDir, workTree: files, timeoutMs: 600_000 });
   if ((await git.text(['write-tree'])) !== readSavedTree(path)) return;
   const { stdout } = await git.run(['ls-files', '-z', '-t', '-s', '-m']);
   const entries = stdout.toString('latin1').split('\0').filter(Boolean).map(parseEntry);
   const changed = new Set(entries.filter(({ isChanged }) => isChanged).map(({ name }) => name));
-  const isOwn = createFolderCheck(Buffer.from(realpathSync(files)));
   for (const { name, isSubmodule } of entries) {
     if (isSubmodule || changed.has(name)) continue;
     const file = Buffer.from(name, 'latin1');

@@ -111,7 +111,7 @@ export async function keepsSomething(
   try {
     return await thinTrashed(path);
   } catch (error) {
-    onProblem?.(`${path} is kept whole until it expires: ${explainError(error)}`);
+    onProblem?.(`${path} is kept whole until it expires: ${explainError(error).slice(0, 500)}`);
     return true;
   }
 }
@@ -122,7 +122,7 @@ function isBeingDeleted(path: string): boolean {
   return pid !== undefined && isSameProcess(Number(pid), startTime);
 }
 
-/** The newest that fit stay. */
+/** The newest that fit stay, also beside one that alone is too large. */
 async function findOverLimit(
   entries: readonly Entry[],
   { trashBytes = Infinity, onlySize = false }: EmptyTrashOptions,
@@ -131,8 +131,9 @@ async function findOverLimit(
   let bytes = 0;
   const tooMuch: string[] = [];
   for (const { path } of entries.toReversed()) {
-    bytes += onlySize ? ((await readBytes(path)) ?? 0) : await measureTrashed(path);
-    if (bytes > trashBytes) tooMuch.push(path);
+    const own = onlySize ? ((await readBytes(path)) ?? 0) : await measureTrashed(path);
+    if (bytes + own > trashBytes) tooMuch.push(path);
+    else bytes += own;
   }
   return tooMuch;
 }
