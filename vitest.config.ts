@@ -11,7 +11,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    // Tests wait more than they compute: three of them keep two cores busy.
-    maxWorkers: 3,
+    // Tests wait more than they compute: four of them keep two cores busy.
+    maxWorkers: 4,
   },
 });
