@@ -2,6 +2,7 @@
 // environment.
 import { openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { shellQuote } from '@caisson/protocol';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
 import { isInside, liesInMemory, type Mount } from './mount-plan.ts';
@@ -25,6 +26,7 @@ export function buildArguments(
     ...isolation(spec),
     ...plan.flatMap((mount) => mountWords(mount, attach)),
     ...systemFiles(spec, plan, view, attach),
+    ...profileFile(spec, plan, attach),
     ...privateFiles(spec, plan, attach),
     ...[...listSealed(spec, plan), ...view.roots].flatMap((path) => ['--remount-ro', path]),
     '--chdir',
@@ -109,6 +111,15 @@ function accountFiles(spec: SandboxSpec): { path: string; content: string }[] {
     ...accountFile('/etc/passwd', uid, `caisson:x:${uid}:${gid}:Caisson:${spec.home.path}:/bin/sh`),
     ...accountFile('/etc/group', gid, `caisson:x:${gid}:`),
   ];
+}
+
+/** Some agents run each command in a login shell, which sets PATH anew: that of the run comes last. */
+function profileFile(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
+  const path = findRealPath('/etc/profile');
+  const searched = spec.env['PATH'];
+  if (path === null || searched === undefined || plan.some(({ target }) => target === path)) return [];
+  const content = `${readFileSync(path, 'utf8')}\nPATH=${shellQuote(searched)}\nexport PATH\n`;
+  return readOnlyFile(path, content, attach);
 }
 
 /** Sources of host names that need no network; `mdns`, `resolve`, `dns` and conditions in brackets do. */

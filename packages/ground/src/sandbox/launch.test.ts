@@ -91,6 +91,12 @@ describe('a sandbox', () => {
     ).toEqual(['ONE', 'PATH']);
   });
 
+  it('keeps the PATH of the spec in a login shell', async () => {
+    const PATH = "/opt/it's here/bin:/usr/bin:/bin";
+    const { stdout } = await run({ argv: ['sh', '-lc', 'echo "$PATH"'], env: { ...spec.env, PATH } });
+    expect(stdout).toBe(`${PATH}\n`);
+  });
+
   it('knows who it is', async () => {
     expect((await run({ argv: ['sh', '-c', 'whoami; id -u; id -g; hostname; cd ~ && pwd'] })).stdout).toBe(
       'caisson\n1000\n1000\ncaisson\n/home/agent\n',
