@@ -64,6 +64,19 @@ it('hold for a place in the project that is named by its absolute path, or from 
   expect(result.result?.patchRef).toBeUndefined();
 });
 
+it('refuses a run whose no-access rules name more than a sandbox hides, until a rule names the whole folder', async () => {
+  const rule = (path: string): string => `{ path: "${path}", action: no-access, reason: "keys" }`;
+  const project = createProject({ config: `policy: { rules: [${rule('*.key')}] }\n` });
+  for (let decoy = 0; decoy < 300; decoy += 1) project.write(`aaa/${decoy}.key`, 'decoy\n');
+  project.write('zzz/real.key', 'HIDDEN\n');
+  const refused = await project.run('--workspace', 'in-place', '--', 'cat', 'zzz/real.key');
+  expect([refused.status, refused.stdout]).toEqual(['error', '']);
+  expect(refused.failure?.detail).toMatch(/name 301 paths.*at most 256\. 300 of them are in \S+\/aaa/s);
+  project.write('caisson.yaml', `policy: { rules: [${rule('*.key')}, ${rule('aaa/**')}] }\n`);
+  const allowed = await project.run('--workspace', 'in-place', '--', 'sh', '-c', 'cat aaa/* zzz/*; echo ran');
+  expect([allowed.status, allowed.stdout]).toEqual(['done', 'ran\n']);
+});
+
 describe('control files that are there below the top', () => {
   const WRITE =
     'for f in sub/.claude/settings.json sub/deep/caisson.yaml lib/.git/config; do echo x >>$f; done';

@@ -3,16 +3,17 @@
  * asks for: `no-access` is not visible, `read-only` cannot be written. `no-delete` has no mount that would not also
  * break writing by rename; a deletion against it is left out of the patch.
  *
- * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited: beyond that only
- * the gate enforces it, and a warning says so.
+ * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited. Beyond that a
+ * `no-access` rule refuses the run: files of the repository must not switch off a rule of the user. A `read-only` rule is
+ * enforced by the gate and the patch only, and a warning says so.
  */
 import { existsSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { forbidsPath, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
 import { listFolder } from '../view/index.ts';
 
-const MAX_ENTRIES = 200_000;
+const MAX_ENTRIES = 1_000_000;
 const MAX_PATHS = 256;
 
 export interface RuledPaths {
@@ -23,7 +24,9 @@ export interface RuledPaths {
   readonly outside: readonly string[];
   /** Brought folders that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
   readonly unbrought: readonly string[];
-  /** Why only the gate enforces some rule, or `null`. */
+  /** Why the sandbox cannot hide all that a `no-access` rule names, or `null`. */
+  readonly refusal: string | null;
+  /** Why the sandbox does not enforce all of a `read-only` rule, or `null`. */
   readonly gap: string | null;
 }
 
@@ -38,14 +41,16 @@ export function findRuledPaths(job: Job): RuledPaths {
     if (fixed !== null && existsSync(hostPlace(job, join(cwd, fixed)))) add(rule, join(cwd, fixed));
   }
   const roaming = rules.filter((rule) => fixedPlace(rule) === null && !/^[/~]/.test(rule.path));
-  const isComplete = roaming.length === 0 || walk(job, roaming, add);
-  const paths = found.hidden.size + found.readOnly.size;
+  const isComplete =
+    roaming.length === 0 || walk(job, roaming, { add, isHidden: (at) => found.hidden.has(at) });
+  const hides = roaming.some(({ action }) => action === 'no-access');
   return {
-    hidden: [...found.hidden].slice(0, MAX_PATHS),
+    hidden: [...found.hidden],
     readOnly: [...found.readOnly].slice(0, MAX_PATHS),
     outside: rules.flatMap((rule) => outsidePlace(rule, mountPath)),
     unbrought: findUnbrought(job, rules),
-    gap: describeGap(isComplete, paths),
+    refusal: describeRefusal(isComplete || !hides, [...found.hidden]),
+    gap: describeGap(isComplete, found.readOnly.size),
   };
 }
 
@@ -91,30 +96,52 @@ function fixedBase(path: string): string {
   return existsSync(base.join('')) ? realpathSync(base.join('')) : base.join('');
 }
 
+interface Findings {
+  add(rule: PathRule, place: string): void;
+  isHidden(place: string): boolean;
+}
+
 /** `false` when there are too many entries. */
-function walk(job: Job, rules: readonly PathRule[], add: (rule: PathRule, place: string) => void): boolean {
-  const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
+function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings): boolean {
+  const { cwd } = job.workspace;
+  const own = [join(cwd, '.git'), join(cwd, '.caisson')];
   let entries = 0;
-  const folders = [''];
-  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    for (const entry of listFolder(hostPlace(job, join(job.workspace.cwd, folder)))) {
-      if (folder === '' && (entry.name === '.git' || entry.name === '.caisson')) continue;
+  const folders = [cwd];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of listFolder(hostPlace(job, folder))) {
+      const inside = join(folder, entry.name);
+      if (own.includes(inside)) continue;
       entries += 1;
       if (entries > MAX_ENTRIES) return false;
-      const inside = join(job.workspace.cwd, folder, entry.name);
-      const hits = rules.filter((rule) => forbidsPath(rule, inside, 'write', place));
-      for (const rule of hits) add(rule, inside);
-      const isHidden = hits.some(({ action }) => action === 'no-access');
-      if (entry.isDirectory() && !isHidden) folders.push(join(folder, entry.name));
+      for (const rule of rules) if (isAbout(job, rule, inside)) add(rule, inside);
+      if (entry.isDirectory() && !isHidden(inside)) folders.push(inside);
     }
   }
   return true;
 }
 
+function isAbout({ workspace: { cwd }, sandbox: { home } }: Job, rule: PathRule, inside: string): boolean {
+  return forbidsPath(rule, inside, 'write', { workspace: cwd, home });
+}
+
+function describeRefusal(isComplete: boolean, hidden: readonly string[]): string | null {
+  if (!isComplete)
+    return `the workspace has more than ${MAX_ENTRIES} entries, too many to hide what the no-access rules name in any folder. Give these rules a folder ("config/*.key"), or remove what is not needed`;
+  if (hidden.length <= MAX_PATHS) return null;
+  const [folder, count] = findFullest(hidden);
+  return `the no-access rules name ${hidden.length} paths, and the sandbox hides at most ${MAX_PATHS}. ${count} of them are in ${folder}: a no-access rule for the whole folder counts as one`;
+}
+
+function findFullest(paths: readonly string[]): readonly [string, number] {
+  const counts = new Map<string, number>();
+  for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most));
+}
+
 function describeGap(isComplete: boolean, paths: number): string | null {
   if (!isComplete)
-    return `the workspace has more than ${MAX_ENTRIES} entries: beyond that only the gate enforces rules about names in any folder`;
+    return `the workspace has more than ${MAX_ENTRIES} entries: beyond that only the gate and the patch enforce rules about names in any folder`;
   if (paths > MAX_PATHS)
-    return `the rules match ${paths} paths; the sandbox enforces ${MAX_PATHS} of each kind, only the gate enforces the others`;
+    return `the rules make ${paths} paths read-only; the sandbox enforces ${MAX_PATHS}, only the gate and the patch enforce the others`;
   return null;
 }

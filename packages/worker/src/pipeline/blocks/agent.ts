@@ -9,7 +9,7 @@
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { definedOnly } from '@caisson/protocol';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
-import { type AttemptContext, StepFailure } from '../../attempt/index.ts';
+import { type AttemptContext, fail, StepFailure } from '../../attempt/index.ts';
 import { isSessionMissing, type AgentCommand, type AgentSignal } from '../../runtimes/index.ts';
 import type { RuledPaths } from '../ruled-paths.ts';
 import { buildSandboxSpec } from '../../view/index.ts';
@@ -64,6 +64,7 @@ async function findRuled(context: AttemptContext): Promise<RuledPaths | undefine
   if (job.grant.sandbox === 'none' || !job.rules.some((rule) => 'path' in rule)) return undefined;
   const { findRuledPaths } = await import('../ruled-paths.ts');
   const ruled = findRuledPaths(job);
+  if (ruled.refusal !== null) throw fail('policy-denied', ruled.refusal);
   if (ruled.gap !== null) writer.write({ kind: 'warning', source: 'policy', message: ruled.gap });
   if (ruled.unbrought.length > 0) {
     const message = `not brought, because a no-access rule is about it: ${ruled.unbrought.join(', ')}`;
