@@ -1,6 +1,6 @@
 /** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from './project.ts';
 
@@ -62,6 +62,23 @@ it('hold for a place in the project that is named by its absolute path, or from 
   const result = await project.run('--', 'sh', '-c', 'cat absolute/* *.txt deep/*.txt; echo x >absolute/new');
   expect(result.stdout).toBe('shown\nshown\n');
   expect(result.result?.patchRef).toBeUndefined();
+});
+
+it('hold for names in any folder of the repository, also where the project is a subfolder', async () => {
+  const repository = createProject();
+  repository.write('sub/caisson.yaml', 'mode: auto-edit\n');
+  const hidden = ['top.key', 'other/deep.key', 'other/a.pem', 'other/sub/x', 'sub/z.key', 'sub/only/a.txt'];
+  for (const path of hidden) repository.write(path, 'HIDDEN\n');
+  for (const path of ['only/a.txt', 'sub/own']) repository.write(path, 'shown\n');
+  const project = createProject({ at: join(repository.root, 'sub') });
+  const rules = ['*.key', '**/*.pem', 'sub', 'only/*.txt'].map(
+    (path) => `{ path: "${path}", action: no-access, reason: "mine" }`,
+  );
+  const own = join(project.env['HOME'] ?? '', '.config/caisson/config.yaml');
+  mkdirSync(dirname(own), { recursive: true });
+  writeFileSync(own, `policy: { rules: [${rules.join(', ')}] }\n`);
+  const read = 'grep -rshE "HIDDEN|shown" .. --exclude-dir=.git; echo end';
+  expect((await project.run('--', 'sh', '-c', read)).stdout).toBe('shown\nshown\nend\n');
 });
 
 it('refuses a run whose no-access rules name more than a sandbox hides, until a rule names the whole folder', async () => {

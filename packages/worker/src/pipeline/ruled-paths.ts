@@ -103,10 +103,10 @@ interface Findings {
 
 /** `false` when there are too many entries. */
 function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings): boolean {
-  const { cwd } = job.workspace;
-  const own = [join(cwd, '.git'), join(cwd, '.caisson')];
+  const { cwd, mountPath } = job.workspace;
+  const own = [cwd, mountPath].flatMap((folder) => [join(folder, '.git'), join(folder, '.caisson')]);
   let entries = 0;
-  const folders = [cwd];
+  const folders = [mountPath];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of listFolder(hostPlace(job, folder))) {
       const inside = join(folder, entry.name);
@@ -120,8 +120,16 @@ function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings)
   return true;
 }
 
-function isAbout({ workspace: { cwd }, sandbox: { home } }: Job, rule: PathRule, inside: string): boolean {
-  return forbidsPath(rule, inside, 'write', { workspace: cwd, home });
+/**
+ * The whole repository is mounted, also for a project in a subfolder. A rule about names in any folder counts in all of
+ * it; other rules are relative to the project.
+ */
+function isAbout({ workspace, sandbox: { home } }: Job, rule: PathRule, inside: string): boolean {
+  const { cwd, mountPath } = workspace;
+  if (inside.startsWith(`${cwd}/`)) return forbidsPath(rule, inside, 'write', { workspace: cwd, home });
+  const containsProject = `${cwd}/`.startsWith(`${inside}/`);
+  const isAnywhere = /^(\*\*\/|(?!\.\/)[^/]+\/?$)/.test(rule.path);
+  return isAnywhere && !containsProject && forbidsPath(rule, inside, 'write', { workspace: mountPath, home });
 }
 
 function describeRefusal(isComplete: boolean, hidden: readonly string[]): string | null {
