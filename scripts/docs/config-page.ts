@@ -35,7 +35,7 @@ export function describeConfig(): string {
     'none, and never raises a value that your own file sets; *ask* has no effect until you agree. Your own file needs no trust.',
     '',
     'Durations are written `500ms`, `45s`, `30m`, `1h30m` or as a number of seconds; sizes `512m`,',
-    '`4g` or as a number of bytes. `caisson config` shows what holds in a project, and why. A variable that looks like one of',
+    '`4g`, always with their unit. `caisson config` shows what holds in a project, and why. A variable that looks like one of',
     'these and is none is warned of.',
     '',
     '| key | type | variable | project | meaning |',

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -69,6 +70,19 @@ describe('the caisson bin', () => {
       out: "[ 'run', '--', \"it's\" ]\n",
       err: '',
     });
+  });
+
+  it.each([
+    ['dies of a signal', '', [null, 'SIGHUP']],
+    ['handles it', "process.on('SIGHUP', () => process.exit(5));", [5, null]],
+  ])("on a Node that is too old ends as the clone's own does, which %s", async (_what, handle, ending) => {
+    installPinnedNode();
+    const program = `${handle} setInterval(() => undefined, 1000); console.log('ready');`;
+    write('packages/cli/dist/caisson.mjs', program);
+    const child = spawn(process.execPath, [...PRETEND_OLD, BIN], { cwd: root });
+    await once(child.stdout, 'data');
+    child.kill('SIGHUP');
+    expect(await once(child, 'close')).toEqual(ending);
   });
 
   it('in a clone that is not built says how to build it', () => {

@@ -8,6 +8,10 @@ const SCRIPT = resolve(import.meta.dirname, '../../scripts/check-words.ts');
 
 test.each([
   ['Whoever opens it next seals it.', 1],
+  ['It answers by the same law as everywhere.', 1],
+  ['The recorder hears what it records, and tells it.', 1],
+  ['The request desk answers.', 1],
+  ['function tell(text) {}', 1],
   ['The next process that opens it seals it.', 0],
 ])('the check of words ends %j with %i', (text, status) => {
   const root = mkdtempSync(join(tmpdir(), 'caisson-words-'));

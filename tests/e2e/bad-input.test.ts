@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject, finish, ROOT } from './project.ts';
+import { createProject, finish, makeState, ROOT } from './project.ts';
 
 const LIMIT_MS = 20_000;
 const LEDGER = '.caisson/ledger.db';
@@ -46,7 +46,7 @@ describe.each(inTheWay)('%s as %s', (_what, name, make, exitCode) => {
     async () => {
       const project = createProject();
       const path = join(project.root, name);
-      await project.caisson('runs'); // makes the state folder
+      makeState(project);
       for (const end of ['', '-wal', '-shm']) rmSync(join(project.root, `${LEDGER}${end}`), { force: true });
       make(path);
       const before = describePath(path);

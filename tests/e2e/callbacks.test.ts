@@ -8,7 +8,7 @@ import { createProject, ROOT, until, type Project } from './project.ts';
 
 const KEY = 'a key that only both sides know';
 
-interface Heard {
+interface Received {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -16,10 +16,10 @@ interface Heard {
 
 /** A server that answers as configured and records its requests. */
 async function listen(
-  answer: (received: Heard, respond: (status: number, headers?: Record<string, string>) => void) => void,
+  answer: (received: Received, respond: (status: number, headers?: Record<string, string>) => void) => void,
   port = 0,
-): Promise<{ url: string; received: Heard[]; server: Server }> {
-  const received: Heard[] = [];
+): Promise<{ url: string; received: Received[]; server: Server }> {
+  const received: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -42,7 +42,7 @@ async function binOf(runtime: string): Promise<string | null> {
 
 test('what a person sends reaches the native agent while it works', { timeout: LIMIT_MS }, async () => {
   const wait = 'until [ -s .caisson/channel/inbox.jsonl ]; do sleep 0.05; done';
-  const server = await startModelServer({ script: [run(wait), { say: 'Heard.' }] });
+  const server = await startModelServer({ script: [run(wait), { say: 'Received.' }] });
   const project = await createScripted(server, { runtime: 'native' });
   await project.trust();
   const running = follow(project, 'wait for me', '--agent', 'bare');

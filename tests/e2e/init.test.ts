@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject, type Project, type ProjectOptions } from './project.ts';
+import { createProject, makeState, type Project, type ProjectOptions } from './project.ts';
 
 /** A project whose user has these agent programs. */
 function createWith(agents: readonly string[], options: ProjectOptions = {}): Project {
@@ -62,6 +62,16 @@ it('says that no file is needed: with one agent, and in an empty folder without 
   );
   const asked = await one.caisson('init', '--runtime', 'nosuch');
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('there is no runtime "nosuch"')]);
+});
+
+it('knows that a folder with its own state is in the repository around it', async () => {
+  const project = createWith([]);
+  project.write('below/.env', 'KEY=1\n');
+  const below = createProject({ at: join(project.root, 'below'), env: project.env });
+  makeState(below);
+  const { stdout } = await below.caisson('init', '--dry-run');
+  expect(stdout).toContain('in git: each run gets its own worktree');
+  expect(stdout).toContain('No caisson.yaml is needed');
 });
 
 it('closes a .env that runs would see, and reports a file with the wrong ending, as run and doctor do', async () => {

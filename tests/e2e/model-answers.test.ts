@@ -166,7 +166,7 @@ describe('an agent that asks without end', { timeout: 90_000 }, () => {
 });
 
 describe('a second attempt', { timeout: 90_000 }, () => {
-  it('goes on from the work and the session of the first, and the run tells what both used', async () => {
+  it('goes on from the work and the session of the first, and the run reports what both used', async () => {
     const { run, project, model } = await createStage([
       { when: 'go on from it', turns: [{ say: 'I went on.', ...usage(70, 8) }] },
       {

@@ -1,11 +1,18 @@
 /** A sandbox that cannot be built refuses the run and says what to do; it never becomes a weaker one. */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProject, finish, ROOT, type CliRun, type Project } from './project.ts';
 
 const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
+
+/** Commands that read, or need an earlier run. */
+const NEEDS_AN_EARLIER_RUN = [
+  ...['continue more', 'retry --detach latest', 'answer latest yes', 'send latest hi', 'approve latest'],
+  ...['runs', 'show', 'du', 'gc --all --older-than 0s', 'budget', 'questions', 'completion --words runs'],
+  ...['agents list', 'board --session s remove k', 'board --session s reset'],
+];
 
 /** Runs the CLI in a namespace of its own, after a change that holds only there. */
 function caissonAfter(
@@ -73,6 +80,27 @@ it('leaves nothing behind where there was nothing: no state folder, ref, worktre
   project.write('caisson.yaml', 'workspace: { setup: "true" }\n');
   expect((await finish(project.start('run', '--', 'true'))).code).toBe(4); // nobody agreed to it
   expect(listFiles(project)).toEqual(before[2]);
+});
+
+it('answers without a state folder, and makes none, where a command reads or needs an earlier run', async () => {
+  const project = createProject();
+  const before = listFiles(project);
+  for (const line of NEEDS_AN_EARLIER_RUN) {
+    const { stderr } = await project.caisson(...line.split(' '));
+    expect(stderr).not.toContain('ENOENT');
+    expect({ line, files: listFiles(project) }).toEqual({ line, files: before });
+  }
+});
+
+it('leaves nothing in the folder for temporary files after gc, when a first run was killed as it was checked', async () => {
+  const project = createProject();
+  const temporary = join(project.root, '../tmp');
+  mkdirSync(temporary);
+  project.env['TMPDIR'] = temporary;
+  const left = mkdtempSync(join(temporary, 'caisson-rehearsal-'));
+  utimesSync(left, 0, 0);
+  await project.caisson('gc');
+  expect(readdirSync(temporary)).toEqual([]);
 });
 
 /** The project, and what Caisson keeps of this user. */

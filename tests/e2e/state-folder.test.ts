@@ -21,7 +21,7 @@ import { createCaisson } from 'caisson';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { adoptStateFolder, loadConfig } from '../../packages/engine/src/index.ts';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject, finish, type Project } from './project.ts';
+import { createProject, finish, makeState, type Project } from './project.ts';
 import { caissonAs, isRoot, STRANGER } from './users.ts';
 
 const LIMIT_MS = 120_000;
@@ -40,6 +40,8 @@ const COMMANDS = [
   ['host', RUN],
   ['agents', 'list'],
 ];
+
+const MAKES_STATE = ['board', '--session', 'x', 'set', 'key', '1'];
 
 const REFUSED = /^error: the state folder \S+ .*--state-dir/;
 
@@ -234,8 +236,7 @@ describe('a planted state folder', { timeout: LIMIT_MS }, () => {
 
   test('of another user, or that others can write, is refused', async () => {
     const project = createProject();
-    expect(await project.caisson('runs')).toMatchObject({ code: 0 });
-    const state = join(project.root, '.caisson');
+    const state = makeState(project);
     chmodSync(state, 0o770);
     expect((await project.caisson('runs')).stderr).toContain('other users can write the state folder');
     chmodSync(state, 0o700);
@@ -252,7 +253,7 @@ describe('a planted state folder', { timeout: LIMIT_MS }, () => {
 describe('what lies in a state folder of ours', { timeout: LIMIT_MS }, () => {
   test('is not ours by lying there: an unsigned plan is put aside and said, and nothing is written', async () => {
     const project = createProject();
-    await project.caisson('runs');
+    makeState(project);
     const state = join(project.root, '.caisson');
     plantPlan(state, project.root, '.git/hooks/pre-commit');
     const { code, stderr } = await project.caisson('runs');
@@ -298,7 +299,7 @@ describe('what lies in a state folder of ours', { timeout: LIMIT_MS }, () => {
 
   test('starts nothing when the request of a background host was planted', async () => {
     const project = createProject();
-    await project.caisson('runs');
+    makeState(project);
     const mark = join(baseOf(project), 'owned');
     const folder = join(project.root, '.caisson/runtime/background');
     mkdirSync(folder, { recursive: true });
@@ -387,7 +388,7 @@ describe('a state folder of ours', { timeout: LIMIT_MS }, () => {
 
   test('is private, ignores itself, and keeps its secret in a file of the user alone', async () => {
     const project = createProject();
-    await project.caisson('runs');
+    await project.caisson(...MAKES_STATE);
     const states = join(project.env['HOME'] ?? '', '.local/state/caisson/states');
     const [marker = ''] = readdirSync(states);
     const modes = [join(project.root, '.caisson'), states, join(states, marker)].map(
@@ -402,7 +403,7 @@ describe('a state folder of ours', { timeout: LIMIT_MS }, () => {
 
   test('is made once by many commands at the same time', async () => {
     const project = createProject();
-    const all = await Promise.all(Array.from({ length: 8 }, () => project.caisson('runs')));
+    const all = await Promise.all(Array.from({ length: 8 }, () => project.caisson(...MAKES_STATE)));
     expect(all.map(({ code, stderr }) => [code, stderr])).toEqual(all.map(() => [0, '']));
     const states = join(project.env['HOME'] ?? '', '.local/state/caisson/states');
     expect(readdirSync(states).length).toBe(1);
@@ -418,12 +419,12 @@ describe('a state folder of ours', { timeout: LIMIT_MS }, () => {
     execFileSync('mount', ['-o', 'remount,bind,ro', home]);
     expect((await project.caisson('show', runId)).code).toBe(0);
     const other = join(baseOf(project), 'other');
-    const refused = await project.caisson('runs', '--state-dir', other);
+    const refused = await project.caisson(...MAKES_STATE, '--state-dir', other);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/EROFS.*Set XDG_STATE_HOME/)]);
     expect(existsSync(other)).toBe(false);
     const elsewhere = { ...project.env, XDG_STATE_HOME: join(baseOf(project), 'xdg') };
     expect(
-      await caissonAs({ cwd: project.root, env: elsewhere }, 'runs', '--state-dir', other),
+      await caissonAs({ cwd: project.root, env: elsewhere }, ...MAKES_STATE, '--state-dir', other),
     ).toMatchObject({
       code: 0,
     });

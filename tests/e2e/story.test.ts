@@ -40,7 +40,7 @@ const STORY = [
   { kind: 'text', text: 'It is done.' },
 ];
 
-it('tells the same story live, in logs -f of a detached run, in logs and in show', async () => {
+it('shows the same story live, in logs -f of a detached run, in logs and in show', async () => {
   const project = createStory(STORY, 'until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done;');
   const how = ['--runtime', 'mine', '--secret', 'TOKEN=env:TOKEN', 'do it'];
   const runId = (await project.caisson('run', '--detach', ...how)).stdout.trim();

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createProject, type Project } from './project.ts';
 
-/** Writes the file that the prompt names, tells of it, and asks for nothing. */
+/** Writes the file that the prompt names, reports it, and asks for nothing. */
 const AGENT = `#!/usr/bin/env node
 import { createInterface } from 'node:readline';
 import { writeFileSync } from 'node:fs';

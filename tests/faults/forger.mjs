@@ -46,7 +46,7 @@ process.stdout.write(lines);
 process.stderr.write(lines);
 let written = 0;
 let refused = 0;
-for (const pid of pids) for (const fd of listFds(pid)) if (isStream(pid, fd)) tell(pid, fd);
+for (const pid of pids) for (const fd of listFds(pid)) if (isStream(pid, fd)) forge(pid, fd);
 let planted = 0;
 for (const folder of [`${state}/runtime/results`, '.caisson', '.caisson/runtime/results'])
   for (const name of [runId, ...runs]) plant(`${folder}/${name}.1.result.json`);
@@ -94,7 +94,7 @@ function isStream(pid, fd) {
   }
 }
 
-function tell(pid, fd) {
+function forge(pid, fd) {
   try {
     const open = openSync(`/proc/${pid}/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
     writeSync(open, lines);

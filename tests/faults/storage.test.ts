@@ -185,16 +185,16 @@ describe('the disk of the repository, with the state elsewhere', { timeout: 120_
   });
 
   it.each([
-    { when: 'full', command: 'head -c 3000000 /dev/urandom >big', mended: 'size=64m', says: FULL },
-    { when: 'read-only', command: 'mount -o remount,ro "$DISK"', mended: 'rw', says: READ_ONLY },
-  ])('$when when the work is taken: wait and failure say so', async ({ command, mended, says }) => {
+    { when: 'full', command: 'head -c 3000000 /dev/urandom >big', fixed: 'size=64m', says: FULL },
+    { when: 'read-only', command: 'mount -o remount,ro "$DISK"', fixed: 'rw', says: READ_ONLY },
+  ])('$when when the work is taken: wait and failure say so', async ({ command, fixed, says }) => {
     const { project, disk, options } = openOnDisk();
     const child = project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', `echo x >new; ${command}`);
     let reported = '';
     child.stderr?.on('data', (chunk: Buffer) => (reported += chunk.toString()));
     const ended = finish(child);
     await until('it waits for the disk', () => says.test(reported));
-    execFileSync('mount', ['-o', `remount,${mended}`, disk]);
+    execFileSync('mount', ['-o', `remount,${fixed}`, disk]);
     const { failure } = JSON.parse((await ended).stdout) as DispatchResult;
     expect(failure?.detail).toMatch(says);
     expect(reported + failure?.detail).not.toContain('ignored');

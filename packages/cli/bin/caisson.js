@@ -43,16 +43,29 @@ async function runWithPinnedNode() {
     return;
   }
   const { spawn } = await import('node:child_process');
-  const { constants } = await import('node:os');
+  const { isatty } = await import('node:tty');
+  const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
   // A terminal signals both processes; a signal sent only to this one has to be passed on.
+  let isTerminalGone = false;
   process.on('SIGINT', () => undefined);
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  process.on('SIGHUP', () => {
+    isTerminalGone = hasTerminal;
+    child.kill('SIGHUP');
+  });
   child.on('error', (error) => refuse(`the pinned Node did not start: ${error.message}`));
+  // An old Node aborts if it exits by itself after its terminal is gone.
   child.on('exit', (code, signal) => {
-    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 1);
+    const fatal = signal ?? (isTerminalGone ? 'SIGHUP' : null);
+    if (fatal === null) {
+      process.exitCode = code;
+      return;
+    }
+    process.removeAllListeners(fatal);
+    process.kill(process.pid, fatal);
   });
 }
 

@@ -80,6 +80,21 @@ test('what is typed stays visible, and nothing is left of a prompt that was deci
   expect(terminal.screen()).toMatch(/\[y\/N\] ye\r\u001b\[2KDecided elsewhere: allow \(user\)\.\r\n/);
 });
 
+test('a line that is printed meanwhile waits, and what was typed is what is sent', async () => {
+  const terminal = openTerminal();
+  await terminal.sees('<ready>');
+  await terminal.receive(requested('one'));
+  await terminal.sees(PROMPT);
+  terminal.type('y');
+  await terminal.sees(`${PROMPT} y`);
+  await terminal.receive(sampleEnvelope('warning', { message: 'a line' }));
+  await terminal.receive(requested('two'));
+  expect(terminal.screen().endsWith(`${PROMPT} y`)).toBe(true);
+  terminal.type('\n');
+  await terminal.sees('<one allow>');
+  await terminal.sees('a line');
+});
+
 test(
   'half an answer to a question that is decided elsewhere does not go to the next',
   { timeout: 30_000 },

@@ -77,7 +77,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'continue',
-    summary: 'tell the agent of an ended run what to do next',
+    summary: 'give the agent of an ended run its next task',
     load: () => import('./commands/continue.ts'),
   },
   { name: 'questions', summary: 'list questions of agents', load: () => import('./commands/questions.ts') },

@@ -46,7 +46,7 @@ policy:
 `;
 }
 
-/** As a comment: it takes effect only after \`caisson trust\`. */
+/** As a comment: it takes effect only after `caisson trust`. */
 function composeAgent({ repository: { tests } }: ProjectInspection): string | null {
   if (tests === null) return null;
   return `# An agent that always runs your tests: caisson run --agent fix "…", after caisson trust.

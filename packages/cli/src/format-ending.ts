@@ -33,7 +33,7 @@ export function formatEnding(
 ): Lines {
   const reply = work.isReplyShown === true ? [] : replyLines(result, work.isOfCommand);
   const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
-  lines.push(describeHeadline(result, style, work.elapsedMs));
+  lines.push(describeHeadline(result, style, { elapsedMs: work.elapsedMs }));
   if (result.failure !== undefined)
     lines.push(...describeFailure(result.failure).map((text) => line`  ${text}`));
   const question = result.result?.needsInput;
@@ -69,9 +69,20 @@ export function labelled(label: string, text: string): Painted[] {
 }
 
 /** How it ended, which run, how long it took; a run under way has no duration yet. */
-export function describeHeadline(result: DispatchResult, style: Style, elapsedMs?: number): Painted {
-  const took = isUnderWay(result) ? '' : `  ${formatTook(result.durationMs, elapsedMs)}`;
-  return line`${headline(result, style)}  ${result.runId}${took}`;
+export function describeHeadline(
+  result: DispatchResult,
+  style: Style,
+  { elapsedMs, status = result.status }: { elapsedMs?: number | undefined; status?: string | undefined } = {},
+): Painted {
+  if (isUnderWay(result)) return line`${status}  ${result.runId}`;
+  return line`${headline(result, style)}  ${result.runId}  ${formatTook(result.durationMs, elapsedMs)}`;
+}
+
+/** What is known of its use of a model; nothing if the model was never reached. */
+export function findUsage({ result, costUsd }: DispatchResult): Sealed['usage'] {
+  const usage = result?.usage;
+  if (usage === undefined || costUsd !== undefined || usage.models.length > 0) return usage;
+  return usage.inputTokens + usage.outputTokens + usage.cacheReadTokens > 0 ? usage : undefined;
 }
 
 /** What all attempts used and took, where there was more than one; the money is theirs together. */
@@ -176,9 +187,6 @@ function headline(result: DispatchResult, style: Style): Line {
   switch (result.status) {
     case 'done':
       return style.green('finished');
-    case 'queued':
-    case 'running':
-      return result.status;
     case 'waiting':
       return style.yellow('needs input');
     case 'answered':
@@ -207,8 +215,9 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
       ...(sealed.verify.passed || sealed.verify.lens !== 'clean-room' ? [] : [`  ${ROOM_HINT}`]),
     );
   }
-  if (sealed.usage !== undefined) {
-    const { inputTokens, outputTokens, models, estimated } = sealed.usage;
+  const usage = findUsage(result);
+  if (usage !== undefined) {
+    const { inputTokens, outputTokens, models, estimated } = usage;
     const cost = result.total === undefined ? `, ${formatCost(result.costUsd, result.costIsEstimate)}` : '';
     lines.push(
       `  usage: ${inputTokens} in, ${outputTokens} out${cost}${models.length === 0 ? '' : `, ${models.join(', ')}`}${formatEstimate(estimated)}`,

@@ -1,6 +1,14 @@
-import type { DataOf, DispatchResult, EventEnvelope, EventType } from '@caisson/protocol';
+import {
+  RunId,
+  Sha256,
+  type DataOf,
+  type DispatchResult,
+  type EventEnvelope,
+  type EventType,
+} from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
+import { formatEnding } from './format-ending.ts';
 import { formatRun } from './format-run.ts';
 import { render, STYLE, type Lines } from './painted.ts';
 
@@ -134,8 +142,29 @@ test('a clock that is set back in the middle of a run takes no time away', () =>
   expect(text).toContain('1.500 s    4  evidence.sealed');
 });
 
+test('a model that was never reached has no usage and no cost', () => {
+  const usage = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const empty = { ref: Sha256.parse('0'.repeat(64)), head: '', bytes: 0, truncated: false };
+  const sealed: NonNullable<DispatchResult['result']> = {
+    ...{ schemaVersion: 1, runId: RunId.parse(RUN), attempt: 1, nonce: '', status: 'failed', exitCode: 1 },
+    ...{ durationMs: 1, reply: empty, outputs: [], usage, blocks: [] },
+    policy: { grant: accepted.grant, enforced: {}, denials: [] },
+    logs: { stdout: empty, stderr: empty },
+  };
+  const texts = (more: Partial<DispatchResult>): string[] => [
+    show({ result: sealed, ...more }),
+    toText(formatEnding({ ...result, result: sealed, ...more }, STYLE)),
+  ];
+  for (const text of texts({})) expect(text).not.toMatch(/cost unknown|usage:|0 tokens|0 in/);
+  for (const text of texts({ costUsd: 0.5 })) expect(text).toContain('$0.50');
+});
+
 test('a run that is under way has no duration yet', () => {
   const text = show({ status: 'running', durationMs: 0, reply: '' });
   expect(text.split('\n')[0]).toBe(`running  ${RUN}`);
   expect(text).not.toContain('0 ms');
+  const queued = formatRun({ ...result, status: 'queued' }, [], {
+    ...{ style: STYLE, columns: Infinity, status: 'preparing' },
+  });
+  expect(toText(queued)).toMatch(/^preparing {2}run_/);
 });

@@ -9,6 +9,7 @@ import {
   describeHint,
   describeTotal,
   describeVerify,
+  findUsage,
   isBroken,
   isInPlace,
   isUnderWay,
@@ -30,11 +31,11 @@ const INDENT = 2;
 /** What stands before a line of the transcript. */
 const OFFSET = 11 + INDENT;
 
-/** `columns`: where lines are wrapped; Infinity leaves that to the reader. */
+/** `columns`: where lines are wrapped; Infinity leaves that to the reader. `status`: what a run under way does. */
 export function formatRun(
   result: DispatchResult,
   events: readonly EventEnvelope[],
-  { style, columns }: { style: Style; columns: number },
+  { style, columns, status }: { style: Style; columns: number; status?: string },
 ): Lines {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const isForgotten = events.some((event) => event.type === 'run.forgotten');
@@ -43,7 +44,7 @@ export function formatRun(
       ? []
       : ['', style.bold(title), ...trimEnd(lines).flatMap((line) => indentLine(line, columns))];
   return [
-    describeHeadline(result, style, elapsedOf(events)),
+    describeHeadline(result, style, { elapsedMs: elapsedOf(events), status }),
     ...describeUnread(result.runId, events),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
@@ -71,8 +72,7 @@ export function formatRun(
 
 /** From the acceptance to the ending. */
 function elapsedOf(events: readonly EventEnvelope[]): number {
-  const [first] = events;
-  const last = events.findLast((event) => isEnding(event));
+  const [first, last] = [events[0], events.findLast((event) => isEnding(event))];
   return first === undefined || last === undefined ? 0 : Date.parse(last.at) - Date.parse(first.at);
 }
 
@@ -207,25 +207,24 @@ function describeCost(result: DispatchResult): string[] {
 }
 
 /** With more than one attempt the cost is shown beside all of them. */
-function describeUsage({ result, total, costUsd, costIsEstimate }: DispatchResult): string[] {
-  const usage = result?.usage;
+function describeUsage(result: DispatchResult): string[] {
+  const { total, costUsd, costIsEstimate } = result;
+  const usage = findUsage(result);
   const parts = [
     ...(usage === undefined ? [] : [`${usage.inputTokens} tokens in, ${usage.outputTokens} out`]),
     ...(total !== undefined || (usage === undefined && costUsd === undefined)
       ? []
       : [formatCost(costUsd, costIsEstimate)]),
   ];
-  if (parts.length === 0) return [];
   const whose = total === undefined ? '' : 'the last attempt: ';
-  return [`${whose}${parts.join(', ')}${formatEstimate(usage?.estimated)}`];
+  return parts.length === 0 ? [] : [`${whose}${parts.join(', ')}${formatEstimate(usage?.estimated)}`];
 }
 
 type Callback = NonNullable<DispatchResult['callbacks']>[number];
 
 function describeCallback({ url, event, status, tries, detail }: Callback): string {
   const count = `${tries} ${tries === 1 ? 'try' : 'tries'}`;
-  const word = status === 'pending' ? 'UNDELIVERED' : status;
-  return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
+  return `${status === 'pending' ? 'UNDELIVERED' : status}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
 function describeNext(

@@ -6,7 +6,10 @@ export interface LastLine {
   status(text: Line | null): void;
   prompt(text: Line): void;
   endPrompt(how: 'answered' | 'dropped'): void;
-  /** Writes above the line; a status is gone then, a prompt is drawn again. */
+  /**
+   * Writes above the line; a status is gone then. Behind a prompt a person types, and the terminal has what was typed: the
+   * write waits until the prompt ends.
+   */
   above(write: () => void): void;
 }
 
@@ -22,6 +25,7 @@ const ERASE = '\r\u001b[2K';
 export function createLastLine({ put, render, isTaken }: Terminal): LastLine {
   let hasStatus = false;
   let prompted: Line | null = null;
+  let waiting: (() => void)[] = [];
   const status = (text: Line | null): void => {
     if (prompted !== null) return;
     if (hasStatus) put(ERASE);
@@ -38,12 +42,14 @@ export function createLastLine({ put, render, isTaken }: Terminal): LastLine {
     endPrompt(how) {
       if (prompted !== null && how === 'dropped') put(ERASE);
       prompted = null;
+      const writes = waiting;
+      waiting = [];
+      for (const write of writes) write();
     },
     above(write) {
+      if (prompted !== null) return void waiting.push(write);
       status(null);
-      if (prompted !== null) put(ERASE);
       write();
-      if (prompted !== null) put(render(prompted));
     },
   };
 }

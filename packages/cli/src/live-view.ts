@@ -1,5 +1,6 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
+import { canAsk } from './ask-on-terminal.ts';
 import { formatEvent } from './format-event.ts';
 import { isCommand } from './format-reply.ts';
 import { firstLine, formatRemark } from './format-remark.ts';
@@ -58,7 +59,7 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
   return {
     show(event) {
       const lines = formatWork(state, event, format(), output.isInteractive);
-      const remark = absorb(state, event, runId);
+      const remark = absorb(state, event, runId, () => canAsk(output));
       if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
       else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
       else if (remark !== null) output.note(formatRemark(remark, format()));
@@ -115,7 +116,7 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
 }
 
 /** Handles an event; returns a line to keep on the screen, or null. */
-function absorb(state: State, event: EventEnvelope, runId: string): string | null {
+function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () => boolean): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
       state.isOfCommand = isCommand(event);
@@ -165,7 +166,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       if (event.lens !== 'gate') return null; // verify.ran says it
       return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
     case 'approval.requested':
-      return `waits for your decision: ${event.what} (caisson approvals)`;
+      return isAsked() ? null : `waits for your decision: ${event.what} (caisson approvals)`;
     default:
       return null;
   }

@@ -32,8 +32,8 @@ export interface Output {
   /** The last line of a terminal, which changes; null removes it, and so does all other output. */
   status(text: Line | null): void;
   /**
-   * The last line of a terminal while a person types behind it. No status is drawn over it, and all other output goes
-   * above it, until the person ends it (`answered`), or we erase it (`dropped`).
+   * The last line of a terminal while a person types behind it. No status is drawn over it, and all other output waits
+   * until the person ends it (`answered`), or we erase it (`dropped`).
    */
   prompt(text: Line): void;
   endPrompt(how: 'answered' | 'dropped'): void;

@@ -262,7 +262,7 @@ describe('commands', () => {
     };
     expect(await ledgerProbe()).toMatchObject({ verdict: 'ok', detail: expect.stringContaining('none yet') });
     expect(existsSync(join(folder, '.caisson'))).toBe(false);
-    await caisson(['runs']);
+    await caisson(['board', '--session', 's', 'set', 'key', '1']);
     expect(await ledgerProbe('--repair')).toMatchObject({
       verdict: 'ok',
       detail: '0 events of 0 runs, every hash is correct',

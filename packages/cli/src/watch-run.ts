@@ -138,6 +138,7 @@ function describeWait(event: EnvelopeOf<'settle.waiting'>, lastReason: string): 
 function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopListening: () => void): void {
   if (order.signal !== 'SIGINT' && handle.isEarlier === true) return dieOf(order, stopListening);
   const { signal, force } = order;
+  output.endPrompt('dropped'); // nothing is left to decide
   const how = signal === 'SIGINT' ? 'Press Ctrl-C again to force.' : 'A second signal forces.';
   output.note(force ? 'Forcing the run to stop.' : `Stopping; the work so far is kept. ${how}`);
   if (signal === 'SIGINT') handle.cancel({ force, interrupt: true });

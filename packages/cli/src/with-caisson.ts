@@ -15,7 +15,10 @@ import type { Output } from './output.ts';
 import { printWarnings } from './print-warnings.ts';
 import { VERSION } from './version.ts';
 
-/** Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. */
+/**
+ * Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. A project
+ * without a state folder gets none: it has no runs.
+ */
 export async function withCaisson<T>(
   stateDir: string | undefined,
   work: (caisson: Caisson) => Promise<T>,
@@ -24,24 +27,34 @@ export async function withCaisson<T>(
   return await use(stateDir, output === undefined ? {} : notices(output), work, output);
 }
 
+/** The same for a command that writes and needs no earlier run: it makes the state folder. */
+export async function withCaissonToWrite<T>(
+  stateDir: string | undefined,
+  output: Output,
+  work: (caisson: Caisson) => Promise<T>,
+): Promise<T> {
+  return await use(stateDir, { makesState: true, ...notices(output) }, work, output);
+}
+
 /**
- * The same for a command that starts work: a person at the terminal is asked about what the project asks for. `before`
- * may refuse while nothing is open yet.
+ * The same for a command that starts work: a person at the terminal is asked about what the project asks for. With
+ * `rehearse` it may be the project's first run: that may refuse it, and then the state folder is made.
  */
 export async function withCaissonToWork<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
-  before?: () => Promise<void>,
+  rehearse?: () => Promise<void>,
 ): Promise<T> {
   await agreeFirst(stateDir, output);
-  await before?.();
+  await rehearse?.();
   const begin = async (caisson: Caisson): Promise<T> => {
     const misnamed = describeMisnamedConfig(caisson.config.projectRoot, getCurrentFolder());
     if (misnamed !== null) output.note(`warning: ${misnamed}`);
     return await work(caisson);
   };
-  return await use(stateDir, notices(output), begin, output);
+  const makesState = rehearse !== undefined;
+  return await use(stateDir, { makesState, ...notices(output) }, begin, output);
 }
 
 async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {
@@ -77,6 +90,7 @@ async function use<T>(
   const caisson = await createCaisson({
     version: VERSION,
     spareWorkers: ownSpareWorkers(),
+    makesState: false,
     ...options,
     ...definedOnly({ stateDir }),
   });

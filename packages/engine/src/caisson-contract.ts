@@ -97,7 +97,7 @@ export interface Caisson {
   apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
   cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
   /**
-   * Tells the agent of an ended run what to do next: a new run that begins with its work, merged with what was changed
+   * Gives the agent of an ended run its next task: a new run that begins with its work, merged with what was changed
    * since, in its conversation or else with a summary. It asks for what that run asked for, except for the changes.
    */
   continue(run: string, text: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;

@@ -24,7 +24,7 @@ import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.t
 import { saveOutputs } from './operations/save-outputs.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
-import { runBackground, startBackground } from './operations/start-background.ts';
+import { runBackground, startBackground, takeRequest } from './operations/start-background.ts';
 import { createSweeper } from './operations/sweep.ts';
 import { exportHere, verifyHere } from './operations/verify-here.ts';
 import { listApprovals } from './questions/index.ts';
@@ -127,9 +127,10 @@ function startsAndStops(engine: Engine, find: Find): Starting {
       return startBackground(engine, request, entry);
     },
     async serveDetached(runId) {
+      const request = takeRequest(engine, runId);
       await openForWork();
       sweeper.dispatched();
-      return runBackground(engine, runId);
+      return runBackground(engine, runId, request);
     },
     shutdown: (how) => engine.dispatcher.shutdown(how),
     cancel: async (run, how) => cancelRun(engine, find(run), how),

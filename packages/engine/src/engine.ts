@@ -30,12 +30,13 @@ import { createApprovals } from './questions/index.ts';
 import { createNames, openRegistry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
 import { createSessions } from './session/index.ts';
+import { NoStateError } from './trust/index.ts';
 import { createWorkspaces } from './workspace/index.ts';
 
 export type * from './composition/engine-contract.ts';
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
-  const base = openStorage(config);
+  const base = openStorage(config, options);
   const { hostId, bus, hosts, recorder } = base;
   const services = openServices(config, base);
   const { callbacks, approvals } = services;
@@ -62,6 +63,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   let post: Promise<HostPost> | null = null;
   const openPost = async (): Promise<void> => {
     if (post !== null) return void (await post);
+    if (!base.hasFolder) throw new NoStateError(config.stateDir);
     await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
     callbacks.resume();
   };
@@ -107,8 +109,8 @@ async function closeRooms(
 }
 
 /** The durable part: the ledger, the store, and the listeners. */
-function openStorage(config: ResolvedConfig) {
-  const { state, ledger, endings } = openState(config);
+function openStorage(config: ResolvedConfig, { makesState = true }: EngineOptions) {
+  const { state, hasFolder, ledger, endings } = openState(config, { isMade: makesState });
   const clock = systemClock;
   // The listener for warnings has failed, so no listener on the bus is left.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
@@ -118,6 +120,7 @@ function openStorage(config: ResolvedConfig) {
     clock,
     hostId: createPrefixedId('host', clock),
     bus,
+    hasFolder,
     ledger,
     recorder,
     feed: createFeed({ ledger, recorder, clock }),

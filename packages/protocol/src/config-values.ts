@@ -60,17 +60,13 @@ export const Duration = z.pipe(
   z.union([z.string(), z.number()], 'expected a duration, for example 90s or 1h30m'),
   withUnits(parseDuration),
 );
-/** `4g`, `512m`, or a number of bytes; bytes once parsed. */
-export const Size = z.pipe(
-  z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
-  withUnits(parseSize),
-);
+const sizeText = () => z.string('expected a size with its unit, for example 512m or 4g');
+
+/** `4g` or `512m`; bytes once parsed. */
+export const Size = z.pipe(sizeText(), withUnits(parseSize));
 
 /** A size of at least a megabyte. */
-export const Memory = z.pipe(
-  z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
-  withUnits(parseMemory),
-);
+export const Memory = z.pipe(sizeText(), withUnits(parseMemory));
 
 /** An HTTP address, with or without TLS. */
 export const address = () =>
@@ -78,8 +74,8 @@ export const address = () =>
 
 export const variables = () => z.record(z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), z.string());
 
-function withUnits(parse: (input: string | number) => number) {
-  return z.transform<string | number, number>((input, context) => {
+function withUnits<T extends string | number>(parse: (input: T) => number) {
+  return z.transform<T, number>((input, context) => {
     try {
       return parse(input);
     } catch (error) {

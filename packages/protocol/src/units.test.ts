@@ -9,7 +9,7 @@ it('reads durations in every unit, combined, and bare seconds', () => {
 });
 
 it('reads sizes in multiples of 1024, with and without the long unit', () => {
-  expect(['1', '1k', '512m', '4g', '4G', '4GiB', '4gb', '1.5g', 4096].map(parseSize)).toEqual([
+  expect(['1b', '1k', '512m', '4g', '4G', '4GiB', '4gb', '1.5g', '4096 b'].map(parseSize)).toEqual([
     1, 1024, 536_870_912, 4_294_967_296, 4_294_967_296, 4_294_967_296, 4_294_967_296, 1_610_612_736, 4096,
   ]);
 });
@@ -31,6 +31,7 @@ it('refuses what is not a duration or a size, and says how to write one', () => 
     expect(() => parseDuration(bad), bad).toThrow(UnitError);
     expect(() => parseSize(bad === '30 minutes' ? '4 gigs' : bad), bad).toThrow(UnitError);
   }
+  expect(() => parseSize('2000000')).toThrow(/"2000000" is not a size.*with its unit.*512m/);
   expect(() => parseDuration('30 minutes')).toThrow(/"30 minutes" is not a duration.*1h30m/);
 });
 

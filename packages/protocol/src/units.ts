@@ -14,7 +14,6 @@ const MS_PER: Readonly<Record<string, number>> = {
 };
 
 const BYTES_PER: Readonly<Record<string, number>> = {
-  '': 1,
   b: 1,
   k: 1024,
   m: 1024 ** 2,
@@ -37,14 +36,17 @@ export function parseDuration(input: string | number, { minMs = 1 } = {}): numbe
   return Math.round(totalMs);
 }
 
-/** Bytes of `512m`, `4g`, `1.5GiB` or a bare number of bytes; multiples are of 1024. Otherwise {@link UnitError}. */
-export function parseSize(input: string | number): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/.exec(String(input).trim().toLowerCase());
+/**
+ * Bytes of `512m`, `4g`, `1.5GiB` or `100b`; multiples are of 1024. Otherwise {@link UnitError}, and for a bare number too:
+ * people mean different units with it.
+ */
+export function parseSize(input: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b)?|b)$/.exec(input.trim().toLowerCase());
   const bytes =
-    match === null ? Number.NaN : Math.round(Number(match[1]) * (BYTES_PER[match[2] ?? ''] ?? Number.NaN));
+    match === null ? Number.NaN : Math.round(Number(match[1]) * (BYTES_PER[match[2] ?? 'b'] ?? Number.NaN));
   if (!Number.isSafeInteger(bytes) || bytes < 1) {
     throw new UnitError(
-      `"${input}" is not a size. Write a number with k, m, g or t, for example 512m or 4g.`,
+      `"${input}" is not a size. Write a number with its unit (b, k, m, g or t), for example 512m or 4g.`,
     );
   }
   return bytes;
@@ -52,11 +54,11 @@ export function parseSize(input: string | number): number {
 
 const LEAST_MEMORY = 1024 ** 2;
 
-/** The same for memory, where a bare small number was meant in another unit. */
-export function parseMemory(input: string | number): number {
+/** The same for memory, where less was meant in another unit. */
+export function parseMemory(input: string): number {
   const bytes = parseSize(input);
   if (bytes >= LEAST_MEMORY) return bytes;
-  throw new UnitError(`"${input}" is less than a megabyte of memory. Write a unit, for example 512m or 4g.`);
+  throw new UnitError(`"${input}" is less than a megabyte of memory. Write more, for example 512m or 4g.`);
 }
 
 /** The shortest exact way to write it: `1h30m`, `45s`, `250ms`. */

@@ -14,12 +14,12 @@ export interface LeftProcess {
 export function findLeftProcesses({ marks }: Pick<Stage, 'marks'>): LeftProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((name) => tells(name, [...marks]))
+    .filter((name) => isMarked(name, [...marks]))
     .map((name) => ({ pid: Number(name), command: readProc(name, 'cmdline').replaceAll('\0', ' ').trim() }))
     .filter(({ pid }) => !isZombie(pid) && !isOurs(pid));
 }
 
-function tells(pid: string, marks: readonly string[]): boolean {
+function isMarked(pid: string, marks: readonly string[]): boolean {
   const reported = [readProc(pid, 'cmdline'), readProc(pid, 'environ'), cwdOf(pid)].join('\0');
   return marks.some((mark) => reported.includes(mark));
 }

@@ -15,7 +15,7 @@ async function main(args: readonly string[]): Promise<number> {
     const isKnown = (repeat: string): boolean => known.some((report) => report.repeat === repeat);
     const fresh = await runAll({ ...options, isKnown, signal: onTermination() }, (report) => {
       results?.add(report);
-      tell(report);
+      print(report);
     });
     const reports = [...known, ...fresh];
     process.stdout.write(`\n${formatTable(createTable(options.kinds, reports))}\n`);
@@ -34,7 +34,7 @@ function onTermination(): AbortSignal {
   return stop.signal;
 }
 
-function tell(report: Report): void {
+function print(report: Report): void {
   const { kind, index, name, violations, missed, outcome, tookMs } = report;
   const mark = violations.length > 0 ? 'FAIL' : missed === 0 ? 'ok  ' : 'miss';
   process.stdout.write(`${mark} ${kind} ${index}: ${name}: ${outcome}, ${(tookMs / 1000).toFixed(1)} s\n`);

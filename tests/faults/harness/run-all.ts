@@ -18,7 +18,7 @@ export interface Selection {
   readonly count: number;
   readonly only: number | null;
   readonly jobs: number;
-  /** Tells by the line that repeats it whether a case is not to be tried again. */
+  /** Decides by the line that repeats it whether a case is not to be tried again. */
   isKnown?(repeat: string): boolean;
   /** Those that are under way end in order, and none is begun. */
   readonly signal?: AbortSignal;

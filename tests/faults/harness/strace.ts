@@ -17,7 +17,7 @@ export interface Injection {
   /** `3`, `3+` or `3..9`. */
   readonly when: string;
   /** The host's main thread, the host with everything below it, or a worker with everything below it. */
-  readonly scope: 'host' | 'everybody' | 'worker';
+  readonly scope: 'host' | 'all' | 'worker';
 }
 
 export function findStraceObstacle(): string | null {
@@ -50,7 +50,7 @@ export function injectFault(injection: Injection): Fault {
 
 /** `-D`: the tracer is no parent, so that pid, exit code and streams stay those of the command. */
 function wrapCommand({ scope, ...injection }: Injection, command: Command, log: string): Command {
-  const follows = scope === 'everybody' ? ['-f'] : [];
+  const follows = scope === 'all' ? ['-f'] : [];
   return { ...command, argv: [STRACE, '-D', ...follows, ...inject(injection, log), ...command.argv] };
 }
 

@@ -6,7 +6,7 @@ import { printSessions } from '../format-sessions.ts';
 import type { Output } from '../output.ts';
 import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaissonToRead } from '../with-caisson.ts';
+import { withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--session NAME [get [KEY] | set KEY VALUE | remove KEY | reset]]',
@@ -28,8 +28,9 @@ export const command = defineCommand({
     { line: 'caisson board --session release', says: 'Everything on the board of a session.' },
     { line: 'caisson board --session release set port 8080 --ttl 10m', says: 'Send its agents a value.' },
   ],
-  run: ({ options, positionals, output }) =>
-    withCaissonToRead(options['state-dir'], output, async (caisson) => {
+  run: ({ options, positionals, output }) => {
+    const open = positionals[0] === 'set' ? withCaissonToWrite : withCaissonToRead;
+    return open(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
         await printSessions('caisson board', positionals, caisson, output);
@@ -37,7 +38,8 @@ export const command = defineCommand({
       }
       await act(caisson, session, positionals, options, output);
       return EXIT_CODES.finished;
-    }),
+    });
+  },
 });
 
 interface Choices {

@@ -7,10 +7,11 @@ import { startRun } from './start-run.ts';
 export const command = defineCommand({
   usage: '[RUN] [OPTIONS] "TEXT" | @FILE | -',
   about:
-    'Tells the agent of an ended run what to do next, in a new run: in the same conversation where the agent can resume it,\n' +
+    'Gives the agent of an ended run its next task, in a new run: in the same conversation where the agent can resume it,\n' +
     'else with a summary of what happened. It begins with the files that the run left, merged with what you changed since; a\n' +
-    'conflict is refused with its files, and nothing is started. What you changed after caisson apply counts as it is. RUN is\n' +
-    'the run of this project that ended last, if you name none. Options are those of that run, except for what you give here.',
+    'conflict is refused with its files, and nothing is started. What you changed after caisson apply counts as it is. A run\n' +
+    'that worked in place goes on in place, with your files as they are. RUN is the run of this project that ended last, if\n' +
+    'you name none. Options are those of that run, except for what you give here.',
   options: RUN_OPTIONS,
   positionals: { min: 1, max: 2 },
   examples: [

@@ -3,7 +3,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { UsageError } from '../usage-error.ts';
 import { SECRETS_OPTION } from './registry.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToWrite } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '--from FOLDER',
@@ -16,18 +16,14 @@ export const command = defineCommand({
   },
   examples: [{ line: 'caisson register --from ./team', says: 'Everything the folder declares.' }],
   run: ({ options, output }) =>
-    withCaisson(
-      options['state-dir'],
-      async (caisson) => {
-        if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
-        const registrations = await caisson.registry.registerFolder(options.from, {
-          allowsSecrets: options['allow-secrets'],
-        });
-        output.result(registrations, () =>
-          registrations.flatMap((registration) => formatRegistration(registration, output.style)),
-        );
-        return EXIT_CODES.finished;
-      },
-      output,
-    ),
+    withCaissonToWrite(options['state-dir'], output, async (caisson) => {
+      if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
+      const registrations = await caisson.registry.registerFolder(options.from, {
+        allowsSecrets: options['allow-secrets'],
+      });
+      output.result(registrations, () =>
+        registrations.flatMap((registration) => formatRegistration(registration, output.style)),
+      );
+      return EXIT_CODES.finished;
+    }),
 });

@@ -5,9 +5,8 @@ import { defineCommand, type Command } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { formatTable } from '../format-table.ts';
-import { printWarnings } from '../print-warnings.ts';
 import { textLines, type Lines } from '../painted.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaisson, withCaissonToWrite } from '../with-caisson.ts';
 
 interface KindWords {
   readonly name: string;
@@ -40,8 +39,7 @@ export function registerCommand(kind: RegistryKind): Command {
     positionals: { min: 2, max: 2 },
     examples: [{ line: `caisson ${kind} register ${example.join(' ')}`, says: 'Give it a name.' }],
     run: ({ options, positionals, output }) =>
-      withCaisson(options['state-dir'], async (caisson) => {
-        printWarnings(caisson, output);
+      withCaissonToWrite(options['state-dir'], output, async (caisson) => {
         const [given = '', path = ''] = positionals;
         const registration = await caisson.registry.register(kind, given, path, {
           allowsSecrets: 'allow-secrets' in options && options['allow-secrets'] === true,

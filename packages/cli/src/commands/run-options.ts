@@ -67,7 +67,11 @@ export const RUN_OPTIONS = {
   'max-tokens': { type: 'string', value: 'N', summary: 'tokens the run may use' },
   'max-turns': { type: 'string', value: 'N', summary: 'model turns the run may take' },
   'max-tool-calls': { type: 'string', value: 'N', summary: 'tool calls the run may make' },
-  memory: { type: 'string', value: 'SIZE', summary: 'memory limit, for example 2g; default 4g' },
+  memory: {
+    type: 'string',
+    value: 'SIZE',
+    summary: 'memory limit with its unit, for example 2g; default 4g',
+  },
   cpus: { type: 'string', value: 'N', summary: 'processor limit, for example 1.5; default none' },
   pids: { type: 'string', value: 'N', summary: 'limit on processes and threads; default 512' },
   network: {

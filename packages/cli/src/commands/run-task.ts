@@ -55,15 +55,11 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
     if (task.interactive) return await goOn(caisson, { task, request }, first, output);
     return (await applyEnded(caisson, { task, request }, first, output)).code;
   };
-  return await withCaissonToWork(task.stateDir, output, work, rehearse);
+  return await withCaissonToWork(task.stateDir, output, work, task.continued === null ? rehearse : undefined);
 }
 
 /** A first run that is refused leaves nothing behind: no state folder is made for it. */
-async function rehearseFirst(
-  { request, continued, stateDir }: RunTask,
-  output: Output,
-): Promise<DispatchRequest> {
-  if (continued !== null) return request;
+async function rehearseFirst({ request, stateDir }: RunTask, output: Output): Promise<DispatchRequest> {
   return await orWithLogin(request, output, async (agreed) => {
     await rehearseRun(agreed, { stateDir });
     return agreed;

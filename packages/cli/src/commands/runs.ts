@@ -2,6 +2,7 @@ import type { ListedRun } from '@caisson/engine';
 import { definedOnly, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { formatStatus } from '../format-status.ts';
 import { formatTable } from '../format-table.ts';
 import { cutToWidth, formatAge, formatCost, formatDuration, shortId, widthOf } from '../format-values.ts';
 import type { Line, Lines } from '../painted.ts';
@@ -95,13 +96,6 @@ function formatTime({ durationMs, acceptedAt, status }: ListedRun, now: number):
   return status === 'queued' || status === 'running'
     ? `${formatDuration(now - Date.parse(acceptedAt))} …`
     : '-';
-}
-
-/** Who waits in the queue for how many others, and with which priority. Out of the queue, its files are prepared. */
-function formatStatus({ status, position, priority }: ListedRun): string {
-  if (status === 'error') return 'failed';
-  if (status !== 'queued') return status;
-  return position === undefined ? 'preparing' : `${status}, number ${position}, priority ${priority}`;
 }
 
 function oneLine(text: string): string {

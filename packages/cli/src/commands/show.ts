@@ -1,6 +1,9 @@
+import type { Caisson } from '@caisson/engine';
+import type { DispatchResult } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRun } from '../format-run.ts';
+import { formatStatus } from '../format-status.ts';
 import { printWarnings } from '../print-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
@@ -23,8 +26,19 @@ export const command = defineCommand({
       const runId = positionals[0] ?? 'latest';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);
-      const columns = output.wrapColumns();
-      output.result(result, () => formatRun(result, events, { style: output.style, columns }));
+      const view = {
+        style: output.style,
+        columns: output.wrapColumns(),
+        status: await findStatus(caisson, result),
+      };
+      output.result(result, () => formatRun(result, events, view));
       return EXIT_CODES.finished;
     }),
 });
+
+/** What `runs` says of a run that has not begun. */
+async function findStatus(caisson: Caisson, { runId, status }: DispatchResult): Promise<string> {
+  if (status !== 'queued') return status;
+  const listed = (await caisson.runs({ status })).find((row) => row.runId === runId);
+  return listed === undefined ? status : formatStatus(listed);
+}

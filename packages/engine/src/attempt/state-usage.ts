@@ -56,7 +56,7 @@ const PARTED = [
   ...['overlays', 'captures', 'spool', 'homes', 'layers', 'sessions'].map((name) => join('runtime', name)),
 ];
 const WHOLE = ['store', 'ledger.db', 'ledger.db-wal'];
-const WORTH_TELLING_BYTES = 2 ** 20;
+const WORTH_NAMING_BYTES = 2 ** 20;
 const MAX_LARGEST = 10;
 
 /** A whole state folder, by its parts. */
@@ -96,8 +96,8 @@ export async function describeLargest(stateDir: string): Promise<string> {
   const trash = sum(freed);
   const [largest] = parts.filter((part) => !freed.includes(part));
   const said: string[] = [];
-  if (trash >= WORTH_TELLING_BYTES) said.push(`${COLLECT} frees up to ${formatSize(trash)}: the trash.`);
-  if (largest !== undefined && largest.bytes >= WORTH_TELLING_BYTES)
+  if (trash >= WORTH_NAMING_BYTES) said.push(`${COLLECT} frees up to ${formatSize(trash)}: the trash.`);
+  if (largest !== undefined && largest.bytes >= WORTH_NAMING_BYTES)
     said.push(
       `Most of what Caisson has there is in ${largest.path} (${formatSize(largest.bytes)}): remove what you do not need of it, or make the disk larger.`,
     );

@@ -59,7 +59,7 @@ export async function untilSettled<T>(
   }
 }
 
-/** The source of the warning that says what a run waits for; recovery tells it as the reason. */
+/** The source of the warning that says what a run waits for; recovery reports it as the reason. */
 export const WAIT_SOURCE = 'settle';
 
 function createDescriber(

@@ -41,7 +41,7 @@ const FAILED = fact('dispatch.failed', 0, { durationMs: 1, failure: { reason: 'l
 interface Host {
   readonly callbacks: Callbacks;
   readonly clock: ManualClock;
-  tell(event: NewEvent): Promise<void>;
+  record(event: NewEvent): Promise<void>;
 }
 
 interface HostOptions {
@@ -78,7 +78,7 @@ function host(
   return {
     callbacks,
     clock,
-    async tell(event) {
+    async record(event) {
       for (const stored of await ledger.append([event])) callbacks.receive(stored);
     },
   };
@@ -99,8 +99,8 @@ it('an endpoint that never takes the event is tried six times, then failed for g
   const { url, received } = await serve(() => 503);
   const one = host(ledger, [{ url }], 'host_a');
   one.callbacks.open(RUN, []);
-  await one.tell(ACCEPTED);
-  await one.tell(FAILED);
+  await one.record(ACCEPTED);
+  await one.record(FAILED);
   expect(await conclude(ledger, one)).toMatchObject({
     type: 'callback.failed',
     tries: 6,
@@ -133,8 +133,8 @@ it('a delivery that a living host has in hand is left to it; that of a dead one 
   const { url, received } = await serve((count) => (count === 1 ? 500 : 200));
   const first = host(ledger, [{ url }], 'host_a');
   first.callbacks.open(RUN, []);
-  await first.tell(ACCEPTED);
-  await first.tell(FAILED);
+  await first.record(ACCEPTED);
+  await first.record(FAILED);
   await expect.poll(() => first.clock.pendingTimers()).toBe(1); // it waits for its second try
   const polite = host(ledger, [], 'host_b', { living: ['host_a'] });
   polite.clock.advance(60_000);
@@ -152,12 +152,12 @@ it('only the requested events are sent, and a stopped host leaves the rest in th
   const { url, received } = await serve(() => 200);
   const one = host(ledger, [{ url, when: ['dispatch.accepted'] }, { url: 'http://127.0.0.1:1/' }], 'host_a');
   one.callbacks.open(RUN, []);
-  await one.tell(ACCEPTED);
+  await one.record(ACCEPTED);
   expect(await conclude(ledger, one)).toMatchObject({
     type: 'callback.delivered',
     event: 'dispatch.accepted',
   });
-  await one.tell(FAILED);
+  await one.record(FAILED);
   await expect.poll(() => one.callbacks.standings(RUN)[1]?.tries).toBe(1);
   await one.callbacks.stop();
   expect(received).toHaveLength(1);

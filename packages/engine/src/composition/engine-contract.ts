@@ -21,6 +21,8 @@ export interface Engine {
   readonly config: ResolvedConfig;
   readonly clock: Clock;
   readonly hostId: string;
+  /** False: the project has no state folder, and nothing may be written into it. */
+  readonly hasFolder: boolean;
   readonly ledger: Ledger;
   /** The one writer of durable events. */
   readonly recorder: Recorder;
@@ -44,7 +46,7 @@ export interface Engine {
   readonly rooms: DispatchRooms;
   readonly sealer: Sealer;
   readonly dispatcher: Dispatcher;
-  /** Starts to listen for orders; a process that only reads never does. */
+  /** Starts to listen for orders; a process that only reads never does. Throws NoStateError without a state folder. */
   openPost(): Promise<void>;
   /** Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are skipped. */
   recover(options?: { readonly isRepeated?: boolean }): Promise<Recovered>;
@@ -54,6 +56,11 @@ export interface Engine {
 export interface EngineOptions {
   /** Version of Caisson, for the evidence. */
   readonly version?: string;
+  /**
+   * False for callers that read, or need an earlier run: a project without a state folder gets none, and is one without
+   * runs. Nothing can be dispatched, registered or written on a board there. Default true.
+   */
+  readonly makesState?: boolean;
   /** Sealed results are also delivered here. */
   readonly sinks?: readonly ResultSink[];
   /** Where workers that wait come from. Default: one always waits for the next dispatch, once there was one. */

@@ -1,22 +1,30 @@
 /** The ledger of our state folder, and proof that it is the one we made there. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { createStamp } from '@caisson/ground';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
-import { openLedger, type Ledger } from '../ledger/index.ts';
-import { openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
+import { createMemoryLedger, openLedger, type Ledger } from '../ledger/index.ts';
+import { findStateFolder, openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
 import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
 const SPACE = 'state';
 const KEY = 'signature';
 
 export interface OpenedState {
-  readonly state: OwnState;
+  readonly state: Pick<OwnState, 'id' | 'stamp'>;
+  /** False: the project has no state folder, and nothing may be written into it. */
+  readonly hasFolder: boolean;
   readonly ledger: Ledger;
   readonly endings: EndingMarks;
 }
 
-/** Opens or makes both. Throws StateFolderRefused for a folder, or a ledger in it, that is not ours. */
-export function openState(config: ResolvedConfig): OpenedState {
-  const state = openStateFolder(config);
+/**
+ * Opens both, and makes them if `isMade`; otherwise a project without a state folder is one in which nothing has happened.
+ * Throws StateFolderRefused for a folder, or a ledger in it, that is not ours.
+ */
+export function openState(config: ResolvedConfig, { isMade }: { readonly isMade: boolean }): OpenedState {
+  const state = isMade ? openStateFolder(config) : findStateFolder(config);
+  if (state === null) return openNothing();
   const file = join(config.stateDir, 'ledger.db');
   const endings = createEndingMarks(state);
   const ledger = openLedger(file, {
@@ -29,7 +37,12 @@ export function openState(config: ResolvedConfig): OpenedState {
     void ledger.close();
     throw error;
   }
-  return { state, ledger, endings };
+  return { state, hasFolder: true, ledger, endings };
+}
+
+function openNothing(): OpenedState {
+  const state = { id: '', stamp: createStamp(randomBytes(32)) };
+  return { state, hasFolder: false, ledger: createMemoryLedger(), endings: createEndingMarks(state) };
 }
 
 /** A replaced file has no signature, or that of another folder. */

@@ -165,7 +165,12 @@ describe('what is refused', () => {
   });
 
   it.each([
-    ['limits: { memory: [] }', 19, 'limits.memory: expected a size, for example 512m or 4g.'],
+    ['limits: { memory: [] }', 19, 'limits.memory: expected a size with its unit, for example 512m or 4g.'],
+    [
+      'limits: { trash: 2000000 }',
+      18,
+      'limits.trash: expected a size with its unit, for example 512m or 4g.',
+    ],
     ['limits: { timeout: null }', 20, 'limits.timeout: expected a duration, for example 90s or 1h30m.'],
     ['limits: null', 9, 'limits: expected a map, not nothing (null).'],
     ['limits: { pids: 1.5 }', 17, 'limits.pids: expected a whole number.'],

@@ -93,7 +93,8 @@ const NAME_RULES: Readonly<Record<string, string>> = {
 
 export function describeIssue(issue: ConfigIssue, given: unknown): string {
   if (issue.code === 'invalid_key') return NAME_RULES[String(issue.path.at(-2))] ?? NAME_RULE;
-  if (issue.code === 'invalid_type') return describeType(issue.expected, given);
+  const hasOwnWords = issue.message.startsWith('expected ');
+  if (issue.code === 'invalid_type' && !hasOwnWords) return describeType(issue.expected, given);
   if (issue.code === 'too_small' || issue.code === 'too_big') return describeBound(issue);
   const message = issue.message
     .replace(/^Invalid (input|option): /, '')

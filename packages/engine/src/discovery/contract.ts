@@ -91,7 +91,6 @@ export interface DiscoveredRuntime {
 
 /** What a project's files say about it, in words of ours. */
 export interface RepositoryFacts {
-  readonly isGit: boolean;
   readonly languages: readonly string[];
   readonly packageManager: string | null;
   /** The packages of a monorepo; 0 if it is none. */

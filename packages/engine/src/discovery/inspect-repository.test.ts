@@ -80,7 +80,6 @@ test('files of a stranger are data: links, pipes, broken and huge ones, and patt
   symlinkSync('/dev/zero', join(root, 'Makefile'));
   execFileSync('mkfifo', [join(root, 'pnpm-workspace.yaml'), join(root, 'requirements.txt')]);
   expect(inspectRepository(root)).toEqual({
-    isGit: false,
     languages: ['JavaScript'],
     packageManager: 'npm',
     packageCount: 0,

@@ -40,7 +40,6 @@ export function inspectRepository(root: string): RepositoryFacts {
   const folders = [root, ...new Set([...members, ...listFolders(root, '.')].map((name) => join(root, name)))];
   const manager = PACKAGE_MANAGERS.find(([, files]) => files.some((file) => isFile(root, file)))?.[0] ?? null;
   return {
-    isGit: isNamed(root, '.git'),
     languages: LANGUAGES.flatMap(([language, files]) =>
       folders.some((folder) => files.some((file) => isFile(folder, file))) ? [language] : [],
     ),

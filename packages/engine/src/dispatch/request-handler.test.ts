@@ -37,7 +37,7 @@ function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
   const ledger = createMemoryLedger();
   const { parentRuntime: runtime } = options;
   if (runtime !== undefined) ledger.run = (runId) => ({ runId, runtime }) as ReturnType<typeof ledger.run>;
-  const desk = createRequestHandler({
+  const handler = createRequestHandler({
     approvals,
     rooms: { ledger, store: {} as Store },
     dispatch(request) {
@@ -47,14 +47,14 @@ function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
       return Promise.resolve(handle);
     },
   });
-  return { desk, asked, ended, cancelled: () => cancelled };
+  return { handler, asked, ended, cancelled: () => cancelled };
 }
 const dispatch = (body: Record<string, unknown>) => ({ id: '1', request: 'dispatch', body });
 
-describe('the request desk', () => {
+describe('the request handler', () => {
   test('dispatches for an agent with its own grant as the parent’s, in its session', async () => {
-    const { desk, asked, ended } = open();
-    const answer = desk.answer(run, dispatch({ task: 'do it', mode: 'full-auto' }));
+    const { handler, asked, ended } = open();
+    const answer = handler.answer(run, dispatch({ task: 'do it', mode: 'full-auto' }));
     ended.resolve({ runId: child, status: 'done', reply: 'done', result: null } as unknown as DispatchResult);
     expect(await answer).toEqual({
       ok: true,
@@ -71,16 +71,16 @@ describe('the request desk', () => {
     ['codex', { agent: 'reviewer' }, undefined],
     ['command', {}, undefined],
   ])('a child of a run of %s that asks with %j runs in %s', async (parentRuntime, choice, runtime) => {
-    const { desk, asked, ended } = open({ parentRuntime });
+    const { handler, asked, ended } = open({ parentRuntime });
     ended.resolve({ runId: child, status: 'done', reply: '', result: null } as unknown as DispatchResult);
-    await desk.answer(run, dispatch({ task: 'x', ...choice }));
+    await handler.answer(run, dispatch({ task: 'x', ...choice }));
     expect(asked[0]?.runtime).toBe(runtime);
   });
 
   test('takes nothing from an agent but what it may choose', async () => {
-    const { desk, asked, ended } = open();
+    const { handler, asked, ended } = open();
     ended.resolve({ runId: child, status: 'done', reply: '', result: null } as unknown as DispatchResult);
-    await desk.answer(
+    await handler.answer(
       run,
       dispatch({
         task: 'x',
@@ -95,25 +95,25 @@ describe('the request desk', () => {
   });
 
   test('reports a refusal in words', async () => {
-    const { desk } = open({ refuse: true });
-    expect(await desk.answer(run, dispatch({ task: 'x' }))).toMatchObject({
+    const { handler } = open({ refuse: true });
+    expect(await handler.answer(run, dispatch({ task: 'x' }))).toMatchObject({
       ok: false,
       value: expect.stringContaining('no deeper'),
     });
   });
 
   test('refuses a malformed request', async () => {
-    const { desk } = open();
-    await expect(desk.answer(run, dispatch({ mode: 'full-auto' }))).rejects.toThrow();
+    const { handler } = open();
+    await expect(handler.answer(run, dispatch({ mode: 'full-auto' }))).rejects.toThrow();
   });
 
   test('cancels the children of a run that has ended', async () => {
-    const { desk, ended, cancelled } = open();
-    const answer = desk.answer(run, dispatch({ task: 'x' }));
+    const { handler, ended, cancelled } = open();
+    const answer = handler.answer(run, dispatch({ task: 'x' }));
     await Promise.resolve();
-    await desk.close('run_somebody_else', run.emit);
+    await handler.close('run_other', run.emit);
     expect(cancelled()).toBe(0);
-    await desk.close('run_parent', run.emit);
+    await handler.close('run_parent', run.emit);
     expect(cancelled()).toBe(1);
     ended.resolve({
       runId: child,

@@ -9,7 +9,7 @@ import { createFeed, createRecorder, openLedger, type FeedQuery, type PublishedE
 const RUN = 'run_00000000000000000001';
 const OTHER = 'run_00000000000000000002';
 
-/** Another call with the same file is another process as far as a ledger can tell. */
+/** Another call with the same file is another process as far as a ledger can see. */
 function open(file = newFile()) {
   const opened = openLedger(file);
   onTestFinished(() => opened.close());
@@ -70,8 +70,8 @@ test('ten readers of one run, two of them slow, hear the same and hold up nobody
     stage.record.keep('run.queued', { position, limit: 1 }, { attempt: 0 });
   await stage.record.flush();
   over.abort();
-  const heard = await Promise.all(quick);
-  expect(heard).toEqual(numbers(8).map(() => numbers(2500)));
+  const received = await Promise.all(quick);
+  expect(received).toEqual(numbers(8).map(() => numbers(2500)));
   release.resolve();
   expect(await Promise.all(slow)).toEqual([numbers(2500), numbers(2500)]);
   expect(stage.watches()).toBe(0);
@@ -84,15 +84,15 @@ test('live events come in their place, and a slow reader gets the number of thos
   const query = { runId: RUN, until: over.signal };
   const quick = collect(stage, query);
   const slow = collect(stage, query, (count) => (count === 1 ? release.promise : undefined));
-  const tell = (message: string): void =>
+  const emit = (message: string): void =>
     stage.record.publish('worker.progress', { phase: 'agent', message }, 1);
   await stage.record.append('run.queued', { position: 0, limit: 1 }, { attempt: 0 });
   await new Promise(setImmediate);
-  tell('a');
+  emit('a');
   await stage.record.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 });
-  tell('b');
+  emit('b');
   await new Promise(setImmediate);
-  for (const index of numbers(1001)) tell(`c${index}`);
+  for (const index of numbers(1001)) emit(`c${index}`);
   await stage.record.append('run.queued', { position: 2, limit: 1 }, { attempt: 0 });
   over.abort();
   release.resolve();
@@ -104,7 +104,7 @@ test('live events come in their place, and a slow reader gets the number of thos
   expect(left.filter((each) => typeof each === 'number')).toEqual([0, 1, 2]);
 });
 
-test('what another process records is heard in the same shape, by a reader of its run and one of everything', async () => {
+test('what another process records is read in the same shape, by a reader of its run and one of everything', async () => {
   const here = open();
   const there = open(here.file);
   const [ofRun, ofAll] = [new AbortController(), new AbortController()];

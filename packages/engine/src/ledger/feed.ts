@@ -1,5 +1,5 @@
 /**
- * How events are heard: by any number of readers, whichever process recorded them.
+ * How events are read: by any number of readers, whichever process recorded them.
  * F1  Recorded events come completely and in order, after the reader's own cursor.
  * F2  Live events of this process come between them. A reader that is too slow loses them, and `gap` counts them.
  * F3  A slow reader holds up nobody and needs little memory: what was recorded it reads from the ledger when it is ready.

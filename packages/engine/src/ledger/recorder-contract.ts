@@ -25,7 +25,7 @@ export interface RunRecord {
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event without a wait (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace): void;
-  /** Heard now, never written. */
+  /** Published now, never written. */
   publish<T extends LiveType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
   flush(): Promise<void>;
@@ -34,6 +34,6 @@ export interface RunRecord {
 export interface Recorder {
   /** `null` is the project's own stream. */
   of(runId: string | null, trace?: string): RunRecord;
-  /** Hears every event that this process records or tells. */
+  /** Receives every event that this process records or publishes. */
   listen(listener: (event: PublishedEvent) => void): void;
 }

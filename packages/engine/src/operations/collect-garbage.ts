@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { explainError, isDiskFull, isErrno, measureTree, removeTree } from '@caisson/ground';
+import { explainError, isDiskFull, isErrno, measureTree, removeTree, unlessErrno } from '@caisson/ground';
 import { BusTopic, definedOnly } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
@@ -34,7 +34,7 @@ const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 /** A draft of an atomic write, of a new ledger, a lock's own file. */
 const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
 /** The names that we make in the folder for temporary files, and no others of the user's that look alike. */
-const TEMPORARY = /^caisson-(?:pipes-[0-9a-f]{16}|(?:probe|put)-[A-Za-z0-9]{6})$/;
+const TEMPORARY = /^caisson-(?:pipes-[0-9a-f]{16}|(?:probe|put|rehearsal)-[A-Za-z0-9]{6})$/;
 /** A disk with less space is full: a run would not get far. */
 const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */
@@ -117,8 +117,8 @@ async function orFull<T>({ bus }: Engine, otherwise: T, step: () => Promise<T>):
 }
 
 function isFull(stateDir: string): boolean {
-  const { bavail, bsize } = statfsSync(stateDir);
-  return bavail * bsize < FULL_BYTES;
+  const disk = unlessErrno(() => statfsSync(stateDir), null, 'ENOENT');
+  return disk !== null && disk.bavail * disk.bsize < FULL_BYTES;
 }
 
 /** An unreachable bucket causes a warning, as everywhere. */

@@ -7,19 +7,21 @@ import {
   type ProbeReport,
   type RepositoryFacts,
 } from '../discovery/index.ts';
+import { findTop } from '../workspace/index.ts';
 import { examineAgents, type ExaminedAgents } from './examine-agents.ts';
 
 export interface ProjectInspection extends ExaminedAgents {
-  readonly repository: RepositoryFacts;
+  readonly repository: RepositoryFacts & { readonly isGit: boolean };
   readonly sandbox: readonly ProbeReport[];
 }
 
 export async function inspectProject(config: ResolvedConfig, cwd: string): Promise<ProjectInspection> {
   const { stateDir, folders, runtimes, projectRoot } = config;
   const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
-  const [examined, sandbox] = await Promise.all([
+  const [examined, sandbox, top] = await Promise.all([
     examineAgents(config, cwd),
     examineHost(host, SANDBOX_PROBES),
+    findTop(projectRoot),
   ]);
-  return { ...examined, sandbox, repository: inspectRepository(projectRoot) };
+  return { ...examined, sandbox, repository: { ...inspectRepository(projectRoot), isGit: top !== null } };
 }

@@ -11,7 +11,7 @@ export interface Removal {
   readonly from?: string;
 }
 
-/** Tells which runs have ended and have no host that is still cleaning up after them. */
+/** Returns whether a run has ended, and no host is still cleaning up after it. */
 export function findLeft(ledger: Engine['ledger']): (runId: string) => boolean {
   const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
   return (runId) => ledger.run(runId)?.ending !== undefined && !held.has(runId);

@@ -16,6 +16,7 @@ import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { NO_ATTEMPT } from '../ledger/index.ts';
 import { createRunId, TaskRefusedError } from '../platform/index.ts';
+import { NoStateError } from '../trust/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 25;
@@ -69,6 +70,7 @@ export async function startBackground(
   request: DispatchRequest,
   entry: readonly string[],
 ): Promise<string> {
+  if (!engine.hasFolder) throw new NoStateError(engine.config.stateDir);
   const taken = await findRunOfKey(engine, request);
   if (taken !== null) return taken;
   const runId = createRunId(engine.clock);
@@ -118,10 +120,9 @@ function diedAtOnce(paths: BackgroundPaths): Refused {
   };
 }
 
-/** The work of a background host: reads its request, drives the run to its end, records a refusal. */
-export async function runBackground(engine: Engine, runId: string): Promise<void> {
+/** The work of a background host: drives the run of its request to its end, and records a refusal. */
+export async function runBackground(engine: Engine, runId: string, request: DispatchRequest): Promise<void> {
   const paths = backgroundPaths(engine.config.stateDir, runId);
-  const request = readRequest(engine, paths, runId);
   const warnings = keepWarnings(engine, runId);
   try {
     await engine.openPost();
@@ -173,7 +174,8 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 }
 
 /** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
-function readRequest({ stamp }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
+export function takeRequest({ stamp, config }: Engine, runId: string): DispatchRequest {
+  const paths = backgroundPaths(config.stateDir, runId);
   const stored = unlessErrno(() => readFileSync(paths.request, 'utf8'), null, 'ENOENT');
   if (stored === null)
     throw new BackgroundRefusedError({

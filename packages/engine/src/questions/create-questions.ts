@@ -92,7 +92,7 @@ async function expireQuestions(rooms: QuestionRooms): Promise<void> {
   for (const question of rooms.ledger.questions({ status: 'open' })) {
     const isLost = rooms.isForgotten(question.runId);
     if (!isLost && (question.deadlineAt === undefined || question.deadlineAt > now)) continue;
-    // A request that cannot be read tells of no answer, and must not stop the listing of questions.
+    // A request that cannot be read has no known answer, and must not stop the listing of questions.
     await recordEarlierAnswer(rooms, question).catch(() => undefined);
     if (rooms.ledger.question(question.questionId)?.status !== 'open') continue;
     await record(rooms, question, 'question.expired', { questionId: question.questionId });

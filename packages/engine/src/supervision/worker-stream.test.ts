@@ -16,22 +16,22 @@ const DONE = {
 };
 
 async function read(...values: unknown[]) {
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   const malformed: string[] = [];
   const stdout = Readable.from(Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join('')), {
     objectMode: false,
   });
   readWorkerStream(stdout, {
-    onHeader: (header) => heard.push(header),
-    onLine: (line) => heard.push(line),
+    onHeader: (header) => received.push(header),
+    onLine: (line) => received.push(line),
     onMalformed: ({ reason }) => malformed.push(reason),
   });
   await finished(stdout);
-  return { heard, malformed };
+  return { received, malformed };
 }
 
-test('a line of its kind is heard', async () => {
-  expect(await read(HEADER, DONE)).toEqual({ heard: [HEADER, DONE], malformed: [] });
+test('a line of its kind is received', async () => {
+  expect(await read(HEADER, DONE)).toEqual({ received: [HEADER, DONE], malformed: [] });
 });
 
 test.each([
@@ -39,21 +39,21 @@ test.each([
   ['a missing field', { ...DONE, bytes: undefined }, 'capture.done does not fit: bytes (invalid_type)'],
   ['an unknown kind', { ...DONE, kind: 'capture.dreamt' }, 'unknown-kind'],
   ['the type of a host event', { ...DONE, kind: 'dispatch.accepted' }, 'unknown-kind'],
-])('a line with %s is malformed, never heard, and no gap', async (_what, line, problem) => {
+])('a line with %s is malformed, never received, and no gap', async (_what, line, problem) => {
   const next = { ...DONE, seq: 2 };
-  expect(await read(HEADER, line, next)).toEqual({ heard: [HEADER, next], malformed: [problem] });
+  expect(await read(HEADER, line, next)).toEqual({ received: [HEADER, next], malformed: [problem] });
 });
 
-test('what is no object is malformed and never heard', async () => {
+test('what is no object is malformed and never received', async () => {
   expect(await read(HEADER, 'capture.done', DONE)).toEqual({
-    heard: [HEADER, DONE],
+    received: [HEADER, DONE],
     malformed: ['unknown-kind'],
   });
 });
 
 test('a header that does not fit is none', async () => {
   expect(await read({ ...HEADER, grant: {} }, DONE)).toEqual({
-    heard: [],
+    received: [],
     malformed: ['no-header', 'no-header'],
   });
 });

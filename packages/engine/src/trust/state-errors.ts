@@ -15,6 +15,17 @@ export class StateFolderError extends CaissonError {
   }
 }
 
+/** There is no state folder, and this caller makes none: nothing has happened in the project yet. */
+export class NoStateError extends CaissonError {
+  readonly code = 'NO_STATE';
+
+  constructor(stateDir: string) {
+    super(`this project has no runs yet: there is no ${stateDir}.`, {
+      remedy: 'Begin with caisson run "…".',
+    });
+  }
+}
+
 /** A state folder could be made, but not the marker outside that names its owner. */
 export class StateMarkerError extends CaissonError {
   readonly code = 'STATE_UNWRITABLE';

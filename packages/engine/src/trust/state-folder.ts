@@ -43,19 +43,26 @@ const MAX_TRIES = 5;
 /** The state folder of a project, made if there is none. Throws {@link StateFolderRefused} for one that is not ours. */
 export function openStateFolder(place: StatePlace): OwnState {
   for (let tries = 1; ; tries += 1) {
-    const standing = inspectPlace(place);
-    switch (standing.kind) {
-      case 'ours':
-        return toOwnState(place, rememberPlace(place, standing.marker, standing));
-      case 'absent':
-        createStateFolder(place);
-        if (tries < MAX_TRIES) continue;
-        throw new StateFolderError(place.stateDir, new Error('it is removed as soon as it is made'));
-      case 'adoptable':
-        throw new StateFolderRefused('adoptable', standing.detail, standing.remedy);
-      case 'refused':
-        throw new StateFolderRefused(standing.reason, standing.detail, standing.remedy);
-    }
+    const found = findStateFolder(place);
+    if (found !== null) return found;
+    createStateFolder(place);
+    if (tries < MAX_TRIES) continue;
+    throw new StateFolderError(place.stateDir, new Error('it is removed as soon as it is made'));
+  }
+}
+
+/** The same for a project that may have none: null then, and none is made. */
+export function findStateFolder(place: StatePlace): OwnState | null {
+  const standing = inspectPlace(place);
+  switch (standing.kind) {
+    case 'ours':
+      return toOwnState(place, rememberPlace(place, standing.marker, standing));
+    case 'absent':
+      return null;
+    case 'adoptable':
+      throw new StateFolderRefused('adoptable', standing.detail, standing.remedy);
+    case 'refused':
+      throw new StateFolderRefused(standing.reason, standing.detail, standing.remedy);
   }
 }
 

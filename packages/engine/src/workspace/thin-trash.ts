@@ -3,7 +3,7 @@
  *
  * T1  A file that the saved tree has, byte for byte, is not kept a second time: git compares each with our index, whose
  *     tree must be the saved one. In any doubt it stays.
- * T2  It may be stopped at any moment, and done again: our git dir, which tells what is saved, goes last.
+ * T2  It may be stopped at any moment, and done again: our git dir, which says what is saved, goes last.
  */
 import { type Dirent, readdirSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ function parseEntry(line: string): Entry {
   return { name: line.slice(at + 1), isChanged: tag === 'C', isSubmodule: mode === '160000' };
 }
 
-/** Tells whether a folder below the root is reached through no link. */
+/** Whether a folder below the root is reached through no link. */
 function createFolderCheck(root: Buffer): (folder: Buffer) => boolean {
   const known = new Map<string, boolean>();
   return (folder) => {

@@ -3,7 +3,7 @@
  * Writers work one after the other, so that no change is lost, and a writer that dies leaves the last complete file and
  * blocks no other.
  */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
 import { isErrno } from '../platform/index.ts';
@@ -61,6 +61,15 @@ export async function updateSharedFile<T, R>(
     },
     options,
   );
+}
+
+/** The same for a change that only removes: an absent file stays absent. Whether there was something to remove. */
+export async function removeFromSharedFile<T>(
+  path: string,
+  kind: SharedFileKind<T>,
+  remove: (value: T) => boolean,
+): Promise<boolean> {
+  return existsSync(path) && (await updateSharedFile(path, kind, remove));
 }
 
 function demandReadable<T>(path: string, kind: SharedFileKind<T>, text: string): void {

@@ -33,7 +33,7 @@ const MNT_DETACH = 2;
 const MOUNT_SETATTR = 442;
 const AT_FDCWD = -100;
 
-/** Nodes of the host that bubblewrap binds. Their owner could change their mode for everybody on the machine. */
+/** Nodes of the host that bubblewrap binds. Their owner could change their mode for every user of the machine. */
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
 
 const PROGRAM = `

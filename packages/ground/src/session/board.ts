@@ -9,7 +9,12 @@ import {
   type SharedSource,
 } from '@caisson/protocol';
 import { systemClock, type Clock } from '../platform/index.ts';
-import { readSharedFile, updateSharedFile, type SharedFileKind } from '../files/index.ts';
+import {
+  readSharedFile,
+  removeFromSharedFile,
+  updateSharedFile,
+  type SharedFileKind,
+} from '../files/index.ts';
 
 export const DEFAULT_NAMESPACE = 'default';
 
@@ -74,13 +79,13 @@ export function openBoard(path: string, clock: Pick<Clock, 'now'> = systemClock)
       });
     },
     clear: () =>
-      updateSharedFile(path, BOARD, (file) => {
+      removeFromSharedFile(path, BOARD, (file) => {
         const had = Object.keys(file.namespaces).length > 0;
         file.namespaces = emptyRecord();
         return had;
       }),
     remove: (namespace, key) =>
-      updateSharedFile(path, BOARD, (file) => {
+      removeFromSharedFile(path, BOARD, (file) => {
         const had = file.namespaces[namespace]?.[key] !== undefined;
         delete file.namespaces[namespace]?.[key];
         dropExpired(file, clock.now());

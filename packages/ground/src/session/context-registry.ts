@@ -7,7 +7,12 @@ import {
   type SharedSource,
 } from '@caisson/protocol';
 import { systemClock, type Clock } from '../platform/index.ts';
-import { readSharedFile, updateSharedFile, type SharedFileKind } from '../files/index.ts';
+import {
+  readSharedFile,
+  removeFromSharedFile,
+  updateSharedFile,
+  type SharedFileKind,
+} from '../files/index.ts';
 
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_FINDINGS = 4096;
@@ -44,7 +49,7 @@ export function openContextRegistry(path: string, clock: Pick<Clock, 'now'> = sy
       );
     },
     clear: () =>
-      updateSharedFile(path, CONTEXT, (file) => {
+      removeFromSharedFile(path, CONTEXT, (file) => {
         const had = file.findings.length > 0;
         file.findings = [];
         return had;

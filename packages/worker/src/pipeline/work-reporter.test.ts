@@ -22,7 +22,7 @@ const start = (callId: string, input: unknown): AgentSignal => ({
   input,
 });
 
-test('tells a call by its command or its files, and its end with the reason', () => {
+test('describes a call by its command or its files, and its end with the reason', () => {
   const inputs = [{ command: ['ls', '-l'] }, { changes: [{ path: 'a', kind: 'add' }, { path: 'b' }] }].concat(
     [{ pattern: 'x', path: 'src' } as never, { odd: 1 } as never],
   );

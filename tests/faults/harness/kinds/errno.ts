@@ -5,8 +5,8 @@ import type { Fault, Random } from '../contract.ts';
 import { injectFault, type Injection } from '../strace.ts';
 
 const SCOPES: Readonly<Record<CommandName, [Injection['scope'], ...Injection['scope'][]]>> = {
-  run: ['host', 'host', 'everybody', 'worker'],
-  recovery: ['host', 'host', 'everybody'],
+  run: ['host', 'host', 'all', 'worker'],
+  recovery: ['host', 'host', 'all'],
 };
 
 export function createErrnoFault(random: Random, command: CommandName = 'run'): Fault {
