@@ -10,6 +10,7 @@ import {
   formatTook,
   nameFailure,
 } from './format-values.ts';
+import { describeVerify, paintPassed } from './format-verify.ts';
 import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
 /** Where the work of a run is when it ends. */
@@ -143,11 +144,6 @@ export function listBeside({ beside = [] }: Pick<DispatchResult, 'beside'>): str
 
 type Sealed = NonNullable<DispatchResult['result']>;
 
-/** The outcome of a check, and its lens. */
-export function describeVerify({ passed, lens }: NonNullable<Sealed['verify']>, style: Style): Painted {
-  return line`verify: ${paintPassed(passed, style)} (${lens})`;
-}
-
 /** Each block of the user's own pipeline; of ours only checks whose failure ends a run. */
 export function describeBlocks({ blocks }: Sealed, isOwnPipeline: boolean, style: Style): Painted[] {
   if (isOwnPipeline) return blocks.map((block) => describeBlock(block, style));
@@ -167,12 +163,6 @@ function describeBlock(
 }
 
 const WORDS_OF_BLOCK = { failed: 'failed', timeout: 'timed out', reported: 'did not pass' } as const;
-
-const paintPassed = (passed: boolean, style: Style): Painted =>
-  passed ? style.green('passed') : style.red('did not pass');
-
-const ROOM_HINT =
-  'the clean room has the patch, workspace.include and what workspace.setup makes; --verify-lens verify checks where the agent worked';
 
 export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean {
   return status === 'queued' || status === 'running';
@@ -209,12 +199,8 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
   const sealed = result.result;
   if (sealed === null) return [];
   const lines: Line[] = [];
-  if (sealed.verify !== undefined) {
-    lines.push(
-      line`  ${describeVerify(sealed.verify, style)} in ${formatDuration(sealed.verify.durationMs)}`,
-      ...(sealed.verify.passed || sealed.verify.lens !== 'clean-room' ? [] : [`  ${ROOM_HINT}`]),
-    );
-  }
+  if (sealed.verify !== undefined)
+    lines.push(...describeVerify(sealed.verify, result.runId, style).map((text) => line`  ${text}`));
   const usage = findUsage(result);
   if (usage !== undefined) {
     const { inputTokens, outputTokens, models, estimated } = usage;

@@ -8,7 +8,6 @@ import {
   describeHeadline,
   describeHint,
   describeTotal,
-  describeVerify,
   findUsage,
   isBroken,
   isInPlace,
@@ -20,6 +19,7 @@ import {
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
+import { describeVerify } from './format-verify.ts';
 import { formatTranscript, isWork } from './format-work.ts';
 import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
@@ -167,7 +167,7 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
   const captured = events
     .filter((event) => event.type === 'capture.done')
     .findLast(({ what }) => what === 'patch');
-  if (verify !== undefined) lines.push(describeVerify(verify, style));
+  if (verify !== undefined) lines.push(...describeVerify(verify, runId, style));
   lines.push(...describeBlocks(sealed, result.resolved.pipeline !== undefined, style));
   if (sealed.patchRef !== undefined && result.unpatched === undefined)
     lines.push(

@@ -1,5 +1,6 @@
 import { applyAsking } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
 import { listBeside } from '../format-ending.ts';
 import { withCaisson } from '../with-caisson.ts';
 
@@ -45,8 +46,10 @@ export const command = defineCommand({
           },
           output,
         );
-        const { beside = [] } = await caisson.show(positionals[0] ?? '');
+        const { beside = [], result, runId } = await caisson.show(positionals[0] ?? '');
         if (beside.length > 0) output.note(listBeside({ beside }));
+        if (code === EXIT_CODES.finished && result?.verify?.passed === false)
+          output.note([`Its check did not pass: caisson show ${runId}`]);
         return code;
       },
       output,
