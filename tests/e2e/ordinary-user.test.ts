@@ -107,7 +107,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     expect(await project.caisson('verify', run.runId)).toMatchObject({ code: 0 });
   });
 
-  test('gets a private layer on brought folders, and nothing of it stays', async () => {
+  test('gets a private overlay on brought folders, and nothing of it stays', async () => {
     const project = createUserProject();
     project.sh(
       'echo node_modules > .gitignore; git add .; git commit -qm i; mkdir node_modules; echo 1 > node_modules/a',

@@ -41,7 +41,7 @@ export const WorkspaceConfig = z.strictObject({
   bring: optional(
     'ask',
     list(text()),
-    'Ignored folders that a run sees as they are, each with a private layer for what it writes, beside those that are detected; a file is copied. Also --bring.',
+    'Ignored folders that a run sees as they are, each with a private overlay for what it writes, beside those that are detected; a file is copied. Also --bring.',
   ),
   detect: optional(
     'harmless',
@@ -140,7 +140,11 @@ export const ServiceConfig = z.strictObject({
 });
 
 export const NetworkConfig = z.strictObject({
-  hosts: optional('ask', list(HostRule), 'host:port pairs that a run may reach. Default: none.'),
+  hosts: optional(
+    'ask',
+    list(HostRule),
+    'Network addresses (host:port) that a run may reach. Default: none.',
+  ),
   services: optional(
     'ask',
     named(ServiceConfig),

@@ -54,7 +54,7 @@ export const JobWorkspace = z.object({
   cleanRoom: z.optional(CleanRoom),
   /** Risky files of this project only, relative to `path`: what its settings run, and the hooks of its repository. */
   controls: z.optional(z.array(OwnControl)),
-  /** Folders of the user that are visible with a private layer on top; in the workspace their mount points exist. */
+  /** Folders of the user that are visible with a private overlay on top; in the workspace their mount points exist. */
   brought: z.optional(
     z.array(z.object({ source: AbsolutePath, target: AbsolutePath })).check(z.maxLength(MAX_BROUGHT)),
   ),

@@ -54,7 +54,7 @@ export const runEvents = {
     version: 1,
     durable: true,
     summary:
-      'Ignored folders of the user are visible in the sandbox, each with a private layer for what is written there.',
+      'Ignored folders of the user are visible in the sandbox, each with a private overlay for what is written there.',
     data: z.object({ folders: z.array(z.string()).check(z.maxLength(MAX_BROUGHT + 16)) }),
   },
   'attempt.ended': {

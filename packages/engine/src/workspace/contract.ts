@@ -48,7 +48,7 @@ export interface PrepareOptions {
   readonly merge?: FinishedWork;
   /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
   readonly include: readonly string[];
-  /** Folders to show with a private layer on top: those that tools need (`detect`), and named ones (find-brought.ts). */
+  /** Folders to show with a private overlay on top: those that tools need (`detect`), and named ones (find-brought.ts). */
   readonly bring?: { readonly detect: boolean; readonly paths: readonly string[] };
   /** Whether a clean room will be built from it: its parts are kept out of the agent's reach from the beginning. */
   readonly cleanRoom?: boolean;

@@ -1,6 +1,6 @@
 /**
  * Ignored folders that commands need: installed packages, virtual environments, caches of compilers. A worktree has none
- * of them; the sandbox shows the user's own with a private layer on top (decision 0027).
+ * of them; the sandbox shows the user's own with a private overlay on top (decision 0027).
  *
  * F1  Only what git ignores is brought: what a tool of the project is known to need, and what the user names. A file is
  *     copied, as with `workspace.include`.

@@ -64,7 +64,7 @@ export const PreparedWorkspace = z.object({
       include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
     }),
   ),
-  /** Ignored folders of the user that the sandbox shows with a private layer on top. */
+  /** Ignored folders of the user that the sandbox shows with a private overlay on top. */
   brought: z.optional(z.array(z.object({ path: Path, source: Path, target: Path }))),
   /** The branch for the run's work. */
   branch: z.optional(z.string()),

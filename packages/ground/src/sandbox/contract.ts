@@ -41,7 +41,7 @@ export type SandboxMask =
   | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
 /**
- * Folders of the host that are visible with a private layer on top: nothing that is written there reaches the host's
+ * Folders of the host that are visible with a private overlay on top: nothing that is written there reaches the host's
  * folder. Without a `store`, and where this machine cannot make such layers, they are read-only.
  */
 export interface SandboxLayers {

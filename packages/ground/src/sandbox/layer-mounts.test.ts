@@ -18,7 +18,7 @@ import { createSampleSpec } from './fixtures/sample-spec.ts';
 import { verifyLayers } from './verify-layers.ts';
 import { launchSandbox, type SandboxSpec } from './index.ts';
 
-describe('a folder with a private layer', () => {
+describe('a folder with a private overlay', () => {
   let root: string;
   let folder: string;
   let target: string;

@@ -19,7 +19,7 @@ export type Mount =
       readonly target: string;
       readonly source: string;
       readonly writable: boolean;
-      /** Name in the store of the private layer that comes on top (layer-mounts.ts). */
+      /** Name in the store of the private overlay that comes on top (layer-mounts.ts). */
       readonly layer?: string;
     }
   | {

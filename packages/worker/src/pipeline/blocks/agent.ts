@@ -101,7 +101,7 @@ async function launchAgent(
 
 function warnReadOnlyLayers({ job, writer }: AttemptContext, targets: readonly string[]): void {
   if (targets.length === 0 || job.grant.mode === 'suggest') return;
-  const message = `read-only in this run: ${targets.join(', ')}. Something in it is hidden or guarded (by a rule, or because it is a socket or a settings file with keys), or this machine cannot make private layers, which needs Perl and Linux 5.11 or newer`;
+  const message = `read-only in this run: ${targets.join(', ')}. Something in it is hidden or guarded (by a rule, or because it is a socket or a settings file with keys), or this machine cannot make private overlays, which needs Perl and Linux 5.11 or newer`;
   writer.write({ kind: 'warning', source: 'sandbox', message });
 }
 
