@@ -86,6 +86,8 @@ test('files of a stranger are data: links, pipes, broken and huge ones, and patt
     tests: 'npm test',
     hasEnvFile: false,
   });
+  const slow = createFolder({ 'package.json': manifest(TEST), 'pnpm-workspace.yaml': '\n'.repeat(200_000) });
+  expect(inspectRepository(slow).packageManager).toBe('pnpm');
   for (const text of ['{ broken', '[]', 'null', '"x"', '{"scripts":[],"workspaces":{"packages":7}}'])
     expect(inspectRepository(createFolder({ 'package.json': text })).tests).toBeNull();
 });

@@ -96,7 +96,7 @@ function listMembers(root: string): string[] {
   const { workspaces } = readManifest(root);
   const named = Array.isArray(workspaces) ? workspaces : asRecord(workspaces)['packages'];
   const ofNpm = Array.isArray(named) ? named.filter((item) => typeof item === 'string') : [];
-  const ofPnpm = [...read(root, 'pnpm-workspace.yaml').matchAll(/^\s*-\s*['"]?([^'"#\s]+)/gm)].map(
+  const ofPnpm = [...read(root, 'pnpm-workspace.yaml').matchAll(/^[ \t]*-[ \t]*['"]?([^'"#\s]+)/gm)].map(
     ([, pattern = '']) => pattern,
   );
   return [...ofNpm, ...ofPnpm]

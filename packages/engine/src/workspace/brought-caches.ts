@@ -1,6 +1,7 @@
 /** Caches in HOME that the tools of a project need without a network. Settings and log-ins lie beside them, and stay out. */
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { readSmallFileSync, unlessErrno } from '@caisson/ground';
 import { IS_LINK, kindOf, type Kind } from './brought-places.ts';
 import { PYTHONS, toolsOf } from './brought-tools.ts';
 import type { PreparedWorkspace } from './contract.ts';
@@ -26,7 +27,9 @@ export function findCachesOf(
   ]);
   const ofKind = (kind: Kind): string[] => [...wanted].filter((path) => kindOf(root, path) === kind);
   const found = ofKind('folder');
-  const withPasswords = found.filter((path) => hasPasswords(join(root, path)));
+  const withPasswords = found.filter((path) =>
+    repositoriesFor(path).some((each) => hasPasswords(join(root, each))),
+  );
   return {
     caches: found.filter((path) => !withPasswords.includes(path)),
     warnings: [
@@ -53,25 +56,49 @@ const realHome = (home: string): string => (existsSync(home) ? realpathSync.nati
 /** A virtual environment names the Python it was made with; only known places count. */
 function pythonsOf(folders: readonly string[], home: string): string[] {
   const homes = [home, realHome(home)];
-  const bases = folders.map(
-    (folder) => /^home\s*=\s*(.+?)\s*$/m.exec(readText(join(folder, 'pyvenv.cfg')))?.[1],
-  );
+  const bases = folders.map((folder) => {
+    const text = readText(join(folder, 'pyvenv.cfg'));
+    return /^home[ \t]*=[ \t]*(\S.*)$/m.exec(text)?.[1]?.trim();
+  });
   return PYTHONS.filter((path) =>
     bases.some((base) => homes.some((each) => base?.startsWith(`${join(each, path)}/`) === true)),
   );
 }
 
-/** Repositories that a tool fetched remember where from, with the password if the address had one. */
-function hasPasswords(cache: string): boolean {
-  if (!cache.endsWith('/git/db')) return false;
-  return readdirSync(cache).some((name) =>
-    ['FETCH_HEAD', 'config'].some((file) => /:\/\/[^/\s]*@/.test(readText(join(cache, name, file)))),
-  );
+/** The folders whose passwords decide about a cache: parts of `~/.cargo/git` are fetched from each other. */
+function repositoriesFor(cache: string): string[] {
+  if (cache.startsWith('.cargo/git/')) return ['.cargo/git'];
+  return cache === '.cargo/registry' ? ['.cargo/registry/index'] : [];
 }
+
+/** Repositories that a tool fetched remember where from, with the password if the address had one. */
+function hasPasswords(folder: string): boolean {
+  const entries = unlessErrno(
+    () => readdirSync(folder, { withFileTypes: true }),
+    [],
+    ...(['ENOENT', 'ENOTDIR', 'EACCES'] as const),
+  );
+  const names = new Set(entries.map(({ name }) => name));
+  const remembered = ['FETCH_HEAD', 'config'].filter((name) => names.has(name));
+  const isRepository = names.has('FETCH_HEAD') || (names.has('HEAD') && names.has('objects'));
+  if (isRepository && remembered.some((file) => /:\/\/[^/\s]*@/.test(readText(join(folder, file)))))
+    return true;
+  return entries.filter(isSearched(isRepository, names)).some(({ name }) => hasPasswords(join(folder, name)));
+}
+
+/** Of a checkout without submodules only its `.git` has addresses, and of that only its submodules. */
+function isSearched(isRepository: boolean, names: ReadonlySet<string>): (entry: Dirent) => boolean {
+  const isPlain = names.has('.git') && !names.has('.gitmodules');
+  const only = isRepository ? 'modules' : isPlain ? '.git' : null;
+  return (entry) => entry.isDirectory() && (only === null || entry.name === only);
+}
+
+/** Larger ones, and links, are not what a tool wrote. */
+const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFileSync(path, MAX_TEXT_BYTES)?.text ?? '';
   } catch {
     return '';
   }

@@ -119,8 +119,10 @@ export async function findCaches(
   { top, gitDir, home }: Places,
 ): Promise<FoundCaches> {
   const manifests = options.bring?.detect === true ? await listManifests(top, gitDir) : [];
-  const environments = NEEDED_AT_TOP.map((path) => join(top, path));
-  return findCachesOf(manifests, manifests.length === 0 ? [] : environments, home);
+  const places = NEEDED_AT_TOP.filter((path) => manifests.length > 0 && kindOf(top, path) === 'folder');
+  const ignored = await listIgnored(top, gitDir, places);
+  const environments = places.filter((path) => ignored.has(path)).map((path) => join(top, path));
+  return findCachesOf(manifests, environments, home);
 }
 
 /** Makes the mount points in a worktree; a folder that it has already, copied or committed, is not brought. */
