@@ -6,7 +6,7 @@ import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } f
 import { isErrno } from '../platform/index.ts';
 import { addFiles } from './add-files.ts';
 import { findOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
-import { hasFiles } from './workspace-folder.ts';
+import { hasFiles, isBehindLink } from './workspace-folder.ts';
 
 export interface StageOptions {
   readonly workspace: string;
@@ -45,7 +45,8 @@ export async function addEverything(
   // A nested repository is staged by itself: its exclusions are relative to its own top.
   const exclude = options.exclude
     .filter((path) => path.startsWith(prefix) && path !== prefix)
-    .map((path) => path.slice(prefix.length));
+    .map((path) => path.slice(prefix.length))
+    .filter((path) => !isBehindLink(folder, path)); // git refuses to name what it would not reach
   const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
   const found =
     options.limits === undefined

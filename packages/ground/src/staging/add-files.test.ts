@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -14,11 +14,11 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(root, { recursive: true, force: true }));
 
-const stage = () =>
+const stage = (exclude: readonly string[] = []) =>
   stageWorkspace({
     workspace: join(root, 'files'),
     gitDir: join(root, 'git'),
-    exclude: [],
+    exclude,
     like: EMPTY_TREE.sha1,
   });
 
@@ -28,4 +28,15 @@ it('a file that was read and cannot be stored is an error, never a file that is 
   for (let first = 0; first < 256; first += 1)
     await writeFile(join(root, 'git/objects', first.toString(16).padStart(2, '0')), '');
   await expect(stage()).rejects.toThrow(/git add could not store what it read: .*work: failed to insert/);
+});
+
+it('an excluded path that is behind a link now does not keep the rest from being staged', async () => {
+  await mkdir(join(root, 'files/packages/b/node_modules'), { recursive: true });
+  await writeFile(join(root, 'files/packages/b/node_modules/dep.js'), 'kept, it is not the excluded one\n');
+  await symlink('b', join(root, 'files/packages/a'));
+  const all = await stage();
+  await writeFile(join(root, 'files/packages/b/work'), 'the work\n');
+  const { tree, warnings } = await stage(['packages/a/node_modules', 'packages/a/deep/er']);
+  expect(tree).not.toBe(all.tree);
+  expect(warnings).toEqual([]);
 });

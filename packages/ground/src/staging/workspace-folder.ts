@@ -1,6 +1,7 @@
 /** A workspace as a folder, before git reads it. */
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { isErrno } from '../platform/index.ts';
 
@@ -23,6 +24,13 @@ export async function hasFiles(folder: string): Promise<boolean> {
     if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;
   }
+}
+
+/** Whether a folder on the way to the path is a link. */
+export function isBehindLink(root: string, path: string): boolean {
+  for (let parent = dirname(path); parent !== '.'; parent = dirname(parent))
+    if (lstatSync(join(root, parent), { throwIfNoEntry: false })?.isSymbolicLink() === true) return true;
+  return false;
 }
 
 /**
