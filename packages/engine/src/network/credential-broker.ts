@@ -78,6 +78,10 @@ export function serveDoorways(
     refuseRequest(response, 403, 'caisson: this path is unknown; use the base URL of the run');
     return;
   }
+  if (doorway.model !== null && request.method === 'HEAD' && /^\/?$/.test(rest)) {
+    response.writeHead(200).end(); // a client that tries the connection first reaches the broker, and that is enough
+    return;
+  }
   const connection = log.start('broker', doorway.base.host);
   const judged = judge(doorway, rest, request);
   if ('detail' in judged) {

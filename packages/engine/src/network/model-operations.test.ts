@@ -109,6 +109,13 @@ test.each(REFUSED)('%s refuses %s %s, says what to do, and sends nothing on', as
   expect([model.seen, model.verdicts()]).toEqual([[], ['denied']]);
 });
 
+test('a client that tries the connection gets an answer, and nothing is sent on', async () => {
+  const model = await openModel('anthropic-messages');
+  expect((await model.ask('HEAD', '/')).status).toBe(200);
+  expect((await model.ask('HEAD', '/v1/files')).status).toBe(403);
+  expect([model.seen, model.verdicts()]).toEqual([[], ['denied']]);
+});
+
 test.each([
   ['/response%73', '/responses'],
   ['/%72%65sponses', '/responses'],
