@@ -30,11 +30,8 @@ function npm(args: readonly string[], cwd: string): string {
 
 beforeAll(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-packed-')));
-  const [name = ''] = npm(
-    ['pack', '--silent', '--pack-destination', folder],
-    join(ROOT, 'packages/cli'),
-  ).split('\n');
-  packed = join(folder, name);
+  const printed = npm(['pack', '--silent', '--pack-destination', folder], join(ROOT, 'packages/cli'));
+  packed = join(folder, printed.trim().split('\n').at(-1) ?? ''); // after what its scripts print
   installed = join(folder, 'consumer');
   mkdirSync(installed);
   writeFileSync(join(installed, 'package.json'), '{"name":"consumer","type":"module","private":true}');

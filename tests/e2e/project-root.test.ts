@@ -88,7 +88,7 @@ describe('for root', { timeout: LIMIT_MS }, () => {
     const { base, env } = createPlace();
     mkdirSync(join(base, 'mine'));
     chownSync(join(base, 'home'), STRANGER, STRANGER);
-    const refused = await caissonAs({ cwd: join(base, 'mine'), env }, 'runs');
+    const refused = await caissonAs({ cwd: join(base, 'mine'), env }, 'run', '--', 'true');
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringMatching(new RegExp(`home belongs to user ${STRANGER}.*Set XDG_STATE_HOME`)),
