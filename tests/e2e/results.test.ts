@@ -138,7 +138,8 @@ it('a shell completes runs, agents, runtimes and models', async () => {
 
 describe('words that are true', () => {
   it('a run says how long the work took and how long the user waited, and shows a short output whole', async () => {
-    const project = createProject({ config: 'workspace: { setup: "sleep 1.2" }\n', trusts: true });
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n', trusts: true });
+    await project.caisson('run', '--detach', '--', 'sleep', '2'); // the other one waits for it
     const { stderr } = await project.caisson('run', '--', 'printf', '\n  all of it\n');
     expect(stderr).toMatch(/finished +run_\w+ +[\d.]+ m?s \([\d.]+ s in all\)/);
     expect(stderr).not.toContain('the end of');

@@ -110,7 +110,7 @@ function checkValue(spec: OptionSpec, token: OptionToken): void {
 
 function checkPositionals(name: string, command: Command, positionals: readonly string[]): void {
   const { min, max } = command.positionals ?? { min: 0, max: 0 };
-  const remedy = `Usage: ${usageOf(name, command)}`;
+  const remedy = `Usage: ${usageOf(name, command)}; for example: ${command.examples[0].line}`;
   if (positionals.length < min)
     throw new LineProblem(`caisson ${name} needs ${min === 1 ? 'an argument' : `${min} arguments`}.`, {
       remedy,

@@ -22,7 +22,9 @@ export class RunNotFoundError extends CaissonError {
   readonly code = 'RUN_NOT_FOUND';
 
   constructor(runId: string) {
-    super(`there is no run ${runId}`, { remedy: 'caisson runs lists the runs of this project.' });
+    super(runId === 'latest' ? 'this project has no runs yet' : `there is no run ${runId}`, {
+      remedy: 'caisson runs lists the runs of this project.',
+    });
   }
 }
 
