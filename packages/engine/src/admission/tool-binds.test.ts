@@ -96,17 +96,17 @@ test('links of npm and pipx in a folder of PATH show their packages, and other l
   link('home/.npm-global/bin/pnpm', '../lib/node_modules/pnpm/bin/pnpm.cjs');
   program('home/.local/share/pipx/venvs/black/bin/black');
   program('home/.local/share/pipx/venvs/black/pyvenv.cfg', '');
-  program('home/work/mine/bin/run.sh');
-  program('home/work/mine/.env');
+  program('home/code/mine/bin/run.sh');
+  program('home/code/mine/.env');
   link('home/.local/bin/black', join(home, '.local/share/pipx/venvs/black/bin/black'));
-  link('home/.local/bin/mine', join(home, 'work/mine/bin/run.sh'));
+  link('home/.local/bin/mine', join(home, 'code/mine/bin/run.sh'));
   link('home/.local/bin/gone', 'nowhere');
   const folders = ['.npm-global/bin', '.local/bin'].map((path) => join(home, path));
   expect(shownWith(home, join(home, 'project'), folders)).toEqual([
     ...folders,
     join(home, '.npm-global/lib/node_modules'),
     join(home, '.local/share/pipx/venvs/black'),
-    join(home, 'work/mine/bin/run.sh'),
+    join(home, 'code/mine/bin/run.sh'),
   ]);
 });
 
