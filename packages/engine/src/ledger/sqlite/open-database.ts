@@ -110,7 +110,8 @@ function apply(db: Database.Database, migration: Migration): void {
 
 /** Builds the new ledger under another name and links it into place, so that two creators cannot collide. */
 function createFile(file: string, migrations: readonly Migration[]): void {
-  if (existsSync(`${file}-wal`)) {
+  // In this order: another creator's log appears after its file, and the file never goes.
+  if (existsSync(`${file}-wal`) && !existsSync(file)) {
     throw new LedgerCorruptError(file, 'the file is gone but its write-ahead log is still there');
   }
   const folder = dirname(file);
