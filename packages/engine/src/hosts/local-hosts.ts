@@ -1,8 +1,9 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { removeFileSync } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
+import { isListening, listenPrivately, throughFolder } from '../platform/index.ts';
 import type { HostOrder, HostReply, Hosts } from './contract.ts';
 import { giveBack, givePartBack, setAside } from './disk-reserve.ts';
 import { HostUnreachableError } from './errors.ts';
@@ -16,7 +17,7 @@ export function createLocalHosts(stateDir: string): Hosts {
 
   return {
     open: (hostId, obey) => openPost(folder, hostId, obey),
-    isAlive: (hostId) => isListening(folder, hostId),
+    isAlive: (hostId) => isListening(folder, `${hostId}.sock`),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
       if (!HOST_ID.test(hostId)) return;
@@ -38,30 +39,10 @@ function listSockets(folder: string, olderThanMs: number): string[] {
     .map((name) => name.slice(0, -'.sock'.length));
 }
 
-/** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path works. */
-async function throughFolder<T>(folder: string, use: (prefix: string) => Promise<T>): Promise<T> {
-  const fd = openSync(folder, 'r');
-  try {
-    return await use(`/proc/self/fd/${fd}`);
-  } finally {
-    closeSync(fd);
-  }
-}
-
 async function openPost(folder: string, hostId: string, obey: (order: HostOrder) => Promise<HostReply>) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const server = createServer((socket) => serve(socket, obey));
-  await throughFolder(
-    folder,
-    (prefix) =>
-      new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        // The socket is made inside the call. A longer umask change would affect other files of this process.
-        const previous = process.umask(0o177);
-        server.listen(`${prefix}/${hostId}.sock`, resolve);
-        process.umask(previous);
-      }),
-  );
+  await throughFolder(folder, (prefix) => listenPrivately(server, `${prefix}/${hostId}.sock`));
   server.unref();
   setAside(folder, hostId);
   return {
@@ -120,26 +101,5 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
   ).catch((error: unknown) => {
     if (error instanceof HostUnreachableError) throw error;
     throw unreachable(error);
-  });
-}
-
-/** A stopped host still has its socket, and another user's socket is not ours to use: only these two mean dead. */
-const MEANS_DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
-
-function isListening(folder: string, hostId: string): Promise<boolean> {
-  return throughFolder(
-    folder,
-    (prefix) =>
-      new Promise<boolean>((resolve) => {
-        const socket = connect(`${prefix}/${hostId}.sock`);
-        socket.once('connect', () => {
-          socket.destroy();
-          resolve(true);
-        });
-        socket.once('error', (error: NodeJS.ErrnoException) => resolve(!MEANS_DEAD.has(error.code)));
-      }),
-  ).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return false;
-    throw error;
   });
 }
