@@ -17,7 +17,7 @@ export async function applyAsking(
   order: ApplyOrder,
   output: Output,
 ): Promise<ExitCode> {
-  const runId = caisson.find(run);
+  const runId = await caisson.find(run);
   const first = await caisson.apply(runId, order);
   const isAllowed =
     first.kind === 'risky' && !first.isRefused && (await askAbout(first.risks, output, runId));

@@ -68,7 +68,9 @@ export interface Caisson {
   shutdown(options?: { force?: boolean }): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly ListedRun[]>;
   /** The whole id of the named run. */
-  find(run: string): string;
+  find(run: string): Promise<string>;
+  /** A handle on a run, whichever process drives it. */
+  attach(run: string): Promise<RunHandle>;
   /** The run as its ledger records it. */
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number. */
@@ -95,7 +97,8 @@ export interface Caisson {
    * risky the outcome says so, and nothing happens before `allowRisky`.
    */
   apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
-  cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
+  /** `interrupt`: a person's Ctrl-C, which the agent gets as SIGINT first. */
+  cancel(run: string, options?: { force?: boolean; interrupt?: boolean }): Promise<CancelOutcome>;
   /**
    * Gives the agent of an ended run its next task: a new run that begins with its work, merged with what was changed
    * since, in its conversation or else with a summary. It asks for what that run asked for, except for the changes.

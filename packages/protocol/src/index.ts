@@ -14,6 +14,7 @@ export * from './events.ts';
 export * from './event-envelope.ts';
 export { HealthState } from './run-events.ts';
 export * from './dispatch-request.ts';
+export * from './api-schemas.ts';
 export * from './dispatch-result.ts';
 export * from './question.ts';
 export * from './handoff.ts';

@@ -18,7 +18,7 @@ export const command = defineCommand({
   examples: [{ line: 'caisson cancel latest', says: 'Stop the newest run.' }],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
-      const runId = caisson.find(positionals[0] ?? '');
+      const runId = await caisson.find(positionals[0] ?? '');
       const outcome = await caisson.cancel(runId, { force: options.force });
       output.result({ runId, outcome }, () => [`${runId} ${SAYS[outcome]}`]);
       return EXIT_CODES.finished;

@@ -98,6 +98,8 @@ export interface RunHandle {
   readonly runId: string;
   /** The task's idempotency key already belonged to this run; nothing new was started. */
   readonly isEarlier?: boolean;
+  /** Another process drives it: it goes on when this one ends. */
+  readonly isElsewhere?: boolean;
   /**
    * From the first event on, or after a sequence number, in order; ends after the run's last event. Any number of readers
    * may read, each at its own pace. What is only told (`seq` 0) comes from the moment a reader begins.

@@ -8,6 +8,7 @@ export interface HostOrder {
   readonly kind: 'cancel' | 'send' | 'decide' | 'ping';
   readonly runId?: string;
   readonly force?: boolean;
+  readonly interrupt?: boolean;
   readonly body?: string;
   readonly approvalId?: string;
   readonly decision?: 'allow' | 'deny';

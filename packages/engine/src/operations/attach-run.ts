@@ -12,6 +12,7 @@ export function attachRun(engine: Engine, runId: string): RunHandle {
   if (own !== null) return own;
   return {
     runId,
+    isElsewhere: true,
     events: (options) => followRun(engine, runId, options),
     ended: waitForEnd(engine, runId),
     cancel: (options) => void cancelRun(engine, runId, options),

@@ -10,7 +10,7 @@ export type CancelOutcome = 'asked' | 'ended-already' | 'settled' | 'unanswered'
 export async function cancelRun(
   engine: Engine,
   runId: string,
-  options: { force?: boolean } = {},
+  options: { force?: boolean; interrupt?: boolean } = {},
 ): Promise<CancelOutcome> {
   const row = engine.ledger.run(runId);
   if (row === null || row.ending !== undefined) return 'ended-already';
@@ -19,6 +19,7 @@ export async function cancelRun(
       kind: 'cancel',
       runId,
       force: options.force ?? false,
+      interrupt: options.interrupt ?? false,
     });
     return reply.ok ? 'asked' : 'ended-already';
   } catch (error) {

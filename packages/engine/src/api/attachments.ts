@@ -1,0 +1,103 @@
+/** The streams of callers around their plain commands: opened by a dispatch, fetched and fed by two requests of its caller. */
+import { PassThrough, type Readable } from 'node:stream';
+import { once } from 'node:events';
+import { encodeFrameHead, type OutputName } from '@caisson/protocol';
+import type { Attachment } from '../admission/index.ts';
+import { createPrefixedId } from '../platform/index.ts';
+import type { Clock } from '@caisson/ground';
+
+/** A caller that has not come for its streams by then is gone: its command is not held up. */
+const OPEN_WITHIN_MS = 10_000;
+
+export interface Attachments {
+  open(asked: AskedStreams): { readonly id: string; readonly attachment: Attachment };
+  /** What the command prints, in frames; null if there is no such attachment, or another request has it. */
+  output(id: string): Readable | null;
+  /** Passes on what the caller sends, until it ends. */
+  feed(id: string, input: Readable): Promise<boolean>;
+  /** The run has ended: what was printed can still be fetched, and nothing more comes. */
+  end(id: string): void;
+}
+
+export interface AskedStreams {
+  readonly writes: boolean;
+  readonly reads: boolean;
+  readonly isMerged?: boolean | undefined;
+}
+
+interface Open {
+  readonly output: PassThrough;
+  readonly input: PassThrough | null;
+  isFetched: boolean;
+}
+
+export function createAttachments(clock: Clock): Attachments {
+  const all = new Map<string, Open>();
+  const drop = (id: string): void => {
+    const open = all.get(id);
+    if (open === undefined || open.isFetched) return;
+    all.delete(id);
+    open.output.destroy();
+    open.input?.end();
+  };
+  return {
+    open(asked) {
+      const id = createPrefixedId('attachment', clock);
+      const open: Open = {
+        output: new PassThrough(),
+        input: asked.reads ? new PassThrough() : null,
+        isFetched: !asked.writes,
+      };
+      open.output.on('error', () => undefined); // its reader is gone
+      open.input?.on('error', () => undefined);
+      all.set(id, open);
+      if (asked.writes) clock.setTimer(OPEN_WITHIN_MS, () => drop(id));
+      return { id, attachment: toAttachment(open, asked) };
+    },
+    output(id) {
+      const open = all.get(id);
+      if (open === undefined || open.isFetched) return null;
+      open.isFetched = true;
+      return open.output;
+    },
+    async feed(id, input) {
+      const target = all.get(id)?.input;
+      if (target === null || target === undefined) return false;
+      input.on('error', () => target.end()); // the caller is gone: an end of file
+      input.pipe(target);
+      await once(target, 'close').catch(() => undefined);
+      return true;
+    },
+    end(id) {
+      const open = all.get(id);
+      if (open === undefined) return;
+      open.output.end();
+      open.input?.destroy();
+      if (open.isFetched) all.delete(id);
+    },
+  };
+}
+
+function toAttachment(open: Open, { writes, isMerged }: AskedStreams): Attachment {
+  return {
+    ...(writes ? { write: (name: OutputName, bytes: Uint8Array) => write(open.output, name, bytes) } : {}),
+    ...(open.input === null ? {} : { input: open.input }),
+    ...(isMerged === undefined ? {} : { isMerged }),
+  };
+}
+
+/** Waits while the caller does not read; a caller that is gone costs nothing. */
+async function write(output: PassThrough, name: OutputName, bytes: Uint8Array): Promise<void> {
+  if (output.destroyed || output.writableEnded) return;
+  output.write(encodeFrameHead(name, bytes.length));
+  if (output.write(bytes)) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      output.off('drain', done);
+      output.off('close', done);
+      resolve();
+    };
+    output.on('drain', done);
+    output.on('close', done);
+  });
+}

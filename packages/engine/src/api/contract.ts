@@ -1,0 +1,40 @@
+/**
+ * One contract, two implementations: a `Caisson` in this process, and one that speaks to a host over its socket.
+ *
+ * A1  Each operation is described once (`operations.ts`); server and client are made from that description.
+ * A2  An error keeps its code, message and remedy on the way (problem+json).
+ * A3  A host that goes away in the middle of a call is an error with a remedy, never a hang.
+ * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
+ * A5  What a caller sends of its environment is never written to disk.
+ */
+import type { Caller } from '@caisson/protocol';
+import type { Caisson } from '../caisson-contract.ts';
+import type { VerifyOptions } from '../evidence/index.ts';
+
+/** What the routes work with. */
+export interface ApiHost {
+  readonly caisson: Caisson;
+  /** The same project as another process of this user sees it: its folder, its PATH, its variables. */
+  forCaller(caller: Caller): Promise<Caisson>;
+  /** Public keys in PEM, as `verify` takes them. */
+  readKeys(pems: readonly string[]): VerifyOptions['trustedKeys'];
+  readWitness(text: string): NonNullable<VerifyOptions['witness']>;
+}
+
+/** Sends requests to a host. */
+export interface Connection {
+  request(request: ConnectionRequest): Promise<ConnectionAnswer>;
+  close(): void;
+}
+
+export interface ConnectionRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string | NodeJS.ReadableStream;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ConnectionAnswer {
+  readonly status: number;
+  readonly body: AsyncIterable<Buffer>;
+}

@@ -1,0 +1,156 @@
+/** The second implementation of `Caisson`: everything is asked of the host behind a connection. */
+import { resolve } from 'node:path';
+import type { Caller } from '@caisson/protocol';
+import type { RunHandle } from '../admission/index.ts';
+import type { SafeEventBus } from '../bus/index.ts';
+import type { Caisson } from '../caisson-contract.ts';
+import type { LiveConfig } from '../config/index.ts';
+import type { Sessions } from '../session/index.ts';
+import { call, callForBytes, callForChunks, callForEvents } from './call.ts';
+import type { Connection } from './contract.ts';
+import { OPERATIONS } from './operations.ts';
+import { createRemoteHandle, dispatchRemote } from './remote-handle.ts';
+
+export interface RemoteParts {
+  readonly connection: Connection;
+  /** How this process sees the machine. */
+  readonly caller: Caller;
+  /** Configuration, boards and findings are files that any process of this user opens. */
+  readonly live: LiveConfig;
+  readonly sessions: Sessions;
+  readonly bus: SafeEventBus;
+}
+
+export function createRemoteCaisson(parts: RemoteParts): Caisson {
+  const { live, sessions, bus, connection } = parts;
+  return {
+    config: live.current,
+    checkConfig: () => live.reload(),
+    bus,
+    sessions,
+    ...starts(parts),
+    ...reads(parts),
+    ...keeps(parts),
+    registry: registryOf(parts),
+    // What runs is the host's: this process has nothing to stop.
+    shutdown: () => Promise.resolve(),
+    close() {
+      bus.clear();
+      connection.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+type Starting =
+  | 'dispatch'
+  | 'dispatchDetached'
+  | 'serveDetached'
+  | 'continue'
+  | 'continuation'
+  | 'retry'
+  | 'answer'
+  | 'attach'
+  | 'cancel'
+  | 'send'
+  | 'decide';
+
+/** Starts and steers runs. */
+function starts({ connection, caller }: RemoteParts): Pick<Caisson, Starting> {
+  const ask = { connection, caller };
+  const dispatch: Caisson['dispatch'] = (request, attachment) => dispatchRemote(ask, request, attachment);
+  const continuation: Caisson['continuation'] = (run, text, changes) =>
+    call(connection, OPERATIONS.continuation, { run, text, changes, caller });
+  const attach = async (run: string): Promise<RunHandle> => createRemoteHandle(connection, await find(connection, run));
+  return {
+    dispatch,
+    dispatchDetached: async (request) => (await dispatch(request)).runId,
+    serveDetached: () => Promise.reject(new Error('a background host drives its run itself')),
+    continue: async (run, text, changes) => dispatch(await continuation(run, text, changes)),
+    continuation,
+    retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
+    async answer(question, answer) {
+      const { runId } = await call(connection, OPERATIONS.answer, { question, answer, caller });
+      return createRemoteHandle(connection, runId);
+    },
+    attach,
+    cancel: async (run, how = {}) => (await call(connection, OPERATIONS.cancel, { run, ...how })).outcome,
+    send: async (run, body) => (await call(connection, OPERATIONS.send, { run, body })).messageId,
+    decide: (approval, decision) => call(connection, OPERATIONS.decide, { approval, decision }),
+  };
+}
+
+async function find(connection: Connection, run: string): Promise<string> {
+  return (await call(connection, OPERATIONS.find, { run })).runId;
+}
+
+type Reading =
+  | 'runs'
+  | 'find'
+  | 'show'
+  | 'events'
+  | 'follow'
+  | 'watch'
+  | 'log'
+  | 'followLog'
+  | 'patch'
+  | 'questions'
+  | 'approvals'
+  | 'budget'
+  | 'spend'
+  | 'usage'
+  | 'runtimes';
+
+function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
+  return {
+    runs: (filter = {}) =>
+      call(connection, OPERATIONS.runs, { ...filter, status: filter.status === undefined ? undefined : [filter.status].flat() }),
+    find: (run) => find(connection, run),
+    show: (run) => call(connection, OPERATIONS.show, { run }),
+    events: (run, { after } = {}) => call(connection, OPERATIONS.events, { run, after }),
+    follow: (run, { after, signal } = {}) => callForEvents(connection, OPERATIONS.follow, { run, after }, signal),
+    watch: ({ after, signal } = {}) => callForEvents(connection, OPERATIONS.watch, { after }, signal),
+    log: (run, name) => callForBytes(connection, OPERATIONS.log, { run, name }),
+    followLog: (run, name, { signal } = {}) =>
+      callForChunks(connection, OPERATIONS.followLog, { run, name }, signal),
+    patch: (run) => callForBytes(connection, OPERATIONS.patch, { run }),
+    questions: (filter = {}) => call(connection, OPERATIONS.questions, { status: filter.status }),
+    approvals: (filter = {}) => call(connection, OPERATIONS.approvals, { all: filter.all }),
+    budget: (session) => call(connection, OPERATIONS.budget, { session }),
+    spend: (filter = {}) => call(connection, OPERATIONS.spend, { session: filter.session, day: filter.day }),
+    usage: () => call(connection, OPERATIONS.usage, {}),
+    runtimes: ({ signal } = {}) => call(connection, OPERATIONS.runtimes, { caller }, signal),
+  };
+}
+
+type Keeping = 'saveOutputs' | 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc';
+
+/** Paths are of this process: they travel whole. */
+function keeps({ connection, caller: { cwd } }: RemoteParts): Pick<Caisson, Keeping> {
+  return {
+    saveOutputs: (run, to) => call(connection, OPERATIONS.saveOutputs, { run, to: resolve(cwd, to) }),
+    apply: (run, choice = {}) => call(connection, OPERATIONS.apply, { run, ...choice } as never),
+    export: (run, to) => call(connection, OPERATIONS.export, { run, to: resolve(cwd, to) }),
+    verify: (run, { trustedKeys, witness } = {}) =>
+      call(connection, OPERATIONS.verify, {
+        run,
+        trustedKeys: trustedKeys?.map(({ pem }) => pem),
+        witness: witness?.map((line) => `${JSON.stringify(line)}\n`).join(''),
+      }),
+    seal: (run) => call(connection, OPERATIONS.seal, { run }),
+    forget: async (run) => (await call(connection, OPERATIONS.forget, { run })).runId,
+    gc: (how = {}) => call(connection, OPERATIONS.gc, { ...how } as never),
+  };
+}
+
+function registryOf({ connection, caller: { cwd } }: RemoteParts): Caisson['registry'] {
+  return {
+    register: (kind, name, path, { allowsSecrets } = {}) =>
+      call(connection, OPERATIONS.register, { kind, name, path: resolve(cwd, path), allowsSecrets }),
+    registerFolder: (folder, { allowsSecrets } = {}) =>
+      call(connection, OPERATIONS.registerFolder, { folder: resolve(cwd, folder), allowsSecrets }),
+    list: (kind) => call(connection, OPERATIONS.registryList, { kind }),
+    get: (kind, reference) => call(connection, OPERATIONS.registryGet, { kind, reference }),
+  };
+}
+

@@ -1,0 +1,67 @@
+/** A run that the host drives, for the process that asked for it. */
+import { createFrameReader, type Caller, type DispatchRequest, type DispatchResult } from '@caisson/protocol';
+import type { Attachment, RunHandle } from '../admission/index.ts';
+import { call, callForEvents, parseProblem, readAll } from './call.ts';
+import type { Connection } from './contract.ts';
+import { OPERATIONS } from './operations.ts';
+import { toThrown } from './problems.ts';
+
+interface Dispatched {
+  readonly runId: string;
+  readonly isEarlier?: boolean;
+  readonly attachment?: string;
+}
+
+export async function dispatchRemote(
+  { connection, caller }: { readonly connection: Connection; readonly caller: Caller },
+  request: DispatchRequest,
+  attachment: Attachment = {},
+): Promise<RunHandle> {
+  const { write, input, isMerged } = attachment;
+  const isAttached = write !== undefined || input !== undefined;
+  const attach = { writes: write !== undefined, reads: input !== undefined, isMerged };
+  const body = JSON.stringify({ request, caller, ...(isAttached ? { attach } : {}) });
+  const answer = await connection.request({ method: 'POST', path: '/v1/runs', body });
+  const read = await readAll(answer);
+  if (answer.status >= 400) throw toThrown(parseProblem(read));
+  const dispatched = JSON.parse(read.toString('utf8')) as Dispatched;
+  const handle = createRemoteHandle(connection, dispatched.runId);
+  const streams = startStreams(connection, dispatched.attachment, attachment);
+  return {
+    ...handle,
+    ...(dispatched.isEarlier === true ? { isEarlier: true } : {}),
+    // What the command printed last is passed on before the run has ended for its caller.
+    ended: Promise.all([handle.ended, streams]).then(([result]) => result),
+  };
+}
+
+export function createRemoteHandle(connection: Connection, runId: string): RunHandle {
+  const ended: Promise<DispatchResult> = call(connection, OPERATIONS.ended, { run: runId });
+  ended.catch(() => undefined); // whoever waits for it gets it all the same
+  return {
+    runId,
+    isElsewhere: true,
+    events: ({ after, signal } = {}) => callForEvents(connection, OPERATIONS.follow, { run: runId, after }, signal),
+    ended,
+    cancel: ({ force, interrupt } = {}) =>
+      void call(connection, OPERATIONS.cancel, { run: runId, force, interrupt }).catch(() => undefined),
+    send: async (body) => (await call(connection, OPERATIONS.send, { run: runId, body })).messageId,
+  };
+}
+
+async function startStreams(
+  connection: Connection,
+  attachment: string | undefined,
+  { write, input }: Attachment,
+): Promise<void> {
+  if (attachment === undefined) return;
+  const path = `/v1/attachments/${attachment}`;
+  if (input !== undefined)
+    void connection.request({ method: 'POST', path: `${path}/input`, body: input }).catch(() => undefined);
+  if (write === undefined) return;
+  const readFrames = createFrameReader();
+  const { body } = await connection.request({ method: 'GET', path: `${path}/output` });
+  for await (const chunk of body)
+    for (const { name, bytes } of readFrames(chunk)) await write(name, bytes);
+  input?.unpipe();
+}

@@ -1,0 +1,58 @@
+/** Streams of a host to one reader, with its back pressure. */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import { toWire, type EventEnvelope } from '@caisson/protocol';
+import { toProblem } from './problems.ts';
+
+type Outgoing = ServerResponse | Http2ServerResponse;
+
+/** Aborted when the reader is gone, or has everything. */
+export function untilClosed(outgoing: Outgoing): AbortSignal {
+  const gone = new AbortController();
+  outgoing.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+/**
+ * Writes as fast as the reader reads; a reader that goes away ends it. The status went out before the first part, so an
+ * error on the way cuts the connection.
+ */
+export async function sendStream(
+  outgoing: Outgoing,
+  type: string,
+  parts: AsyncIterable<string | Buffer>,
+): Promise<void> {
+  const response = outgoing as ServerResponse;
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });
+  response.flushHeaders();
+  try {
+    for await (const part of parts) {
+      if (response.destroyed) return;
+      if (!response.write(part)) await drained(response);
+    }
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}
+
+async function drained(response: ServerResponse): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  settled.abort();
+}
+
+/** Server-sent events. The last one says that nothing is missing, or what went wrong. */
+export async function* encodeEvents(events: AsyncIterable<EventEnvelope>): AsyncGenerator<string> {
+  try {
+    for await (const event of events) {
+      const id = event.seq > 0 ? `id: ${event.seq}\n` : '';
+      yield `${id}data: ${JSON.stringify(toWire(event))}\n\n`;
+    }
+    yield 'event: end\ndata: {}\n\n';
+  } catch (error) {
+    yield `event: problem\ndata: ${JSON.stringify(toProblem(error))}\n\n`;
+  }
+}

@@ -1,0 +1,115 @@
+/** What travels over a host's socket, and later over HTTP: the inputs of its operations, its status and its errors. */
+import * as z from 'zod/mini';
+import { RunStatus } from './dispatch-result.ts';
+import { ErrorInfo } from './errors.ts';
+import { RegistryKind } from './registry-schemas.ts';
+
+/** In a query everything is text. */
+const textNumber = () => z.coerce.number().check(z.int(), z.gte(0));
+const textList = <T extends z.ZodMiniType>(item: T) =>
+  z.pipe(
+    z.union([
+      z.pipe(
+        z.string(),
+        z.transform((text) => text.split(',')),
+      ),
+      z.array(z.string()),
+    ]),
+    z.array(item),
+  );
+const textFlag = () => z.union([z.boolean(), z.stringbool()]);
+
+/** How the process that asks sees the machine. Kept in memory while its run is under way, and never written. */
+export const Caller = z.strictObject({
+  /** Its current folder: relative paths of the task begin there. */
+  cwd: z.string(),
+  env: z.record(z.string(), z.string()),
+});
+export type Caller = z.infer<typeof Caller>;
+
+/** A request as it comes: admission checks its members, and names what is wrong. */
+const AnyRequest = z.record(z.string(), z.unknown());
+
+const named = { run: z.string() };
+
+export const ApiInputs = {
+  nothing: z.strictObject({}),
+  run: z.strictObject(named),
+  runs: z.strictObject({
+    status: z.optional(textList(RunStatus)),
+    session: z.optional(z.string()),
+    idempotencyKey: z.optional(z.string()),
+    unsealed: z.optional(textFlag()),
+    newestFirst: z.optional(textFlag()),
+    limit: z.optional(textNumber()),
+  }),
+  dispatch: z.strictObject({
+    request: AnyRequest,
+    caller: Caller,
+    /** The caller shows what a plain command prints, or feeds it; it opens both within ten seconds. */
+    attach: z.optional(
+      z.strictObject({ writes: z.boolean(), reads: z.boolean(), isMerged: z.optional(z.boolean()) }),
+    ),
+  }),
+  continuation: z.strictObject({
+    ...named,
+    text: z.nullable(z.string()),
+    changes: z.optional(AnyRequest),
+    caller: Caller,
+  }),
+  after: z.strictObject({ ...named, after: z.optional(textNumber()) }),
+  watch: z.strictObject({ after: z.optional(textNumber()) }),
+  log: z.strictObject({ ...named, name: z.enum(['stdout', 'stderr']) }),
+  saveTo: z.strictObject({ ...named, to: z.string() }),
+  apply: z.strictObject({
+    ...named,
+    leaveConflicts: z.optional(z.boolean()),
+    force: z.optional(z.boolean()),
+    allowRisky: z.optional(z.boolean()),
+    allowOutsideScope: z.optional(z.boolean()),
+  }),
+  cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
+  send: z.strictObject({ ...named, body: z.string() }),
+  questions: z.strictObject({ status: z.optional(z.enum(['open', 'answered', 'expired'])) }),
+  answer: z.strictObject({ question: z.string(), answer: z.string(), caller: Caller }),
+  approvals: z.strictObject({ all: z.optional(textFlag()) }),
+  decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
+  spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()) }),
+  budget: z.strictObject({ session: z.optional(z.string()) }),
+  verify: z.strictObject({
+    ...named,
+    /** Public keys in PEM. */
+    trustedKeys: z.optional(z.array(z.string())),
+    /** The lines of a witness. */
+    witness: z.optional(z.string()),
+  }),
+  seal: z.strictObject({ run: z.optional(z.string()) }),
+  gc: z.strictObject({
+    graceMs: z.optional(z.number()),
+    trashTtlMs: z.optional(z.number()),
+    heldBackTtlMs: z.optional(z.number()),
+    all: z.optional(z.boolean()),
+  }),
+  runtimes: z.strictObject({ caller: Caller }),
+  registryList: z.strictObject({ kind: RegistryKind }),
+  registryGet: z.strictObject({ kind: RegistryKind, reference: z.string() }),
+  register: z.strictObject({
+    kind: RegistryKind,
+    name: z.string(),
+    path: z.string(),
+    allowsSecrets: z.optional(z.boolean()),
+  }),
+  registerFolder: z.strictObject({ folder: z.string(), allowsSecrets: z.optional(z.boolean()) }),
+  attachment: z.strictObject({ attachment: z.string() }),
+};
+
+/** An error of the API: problem+json (RFC 9457) with our own members. */
+export const Problem = z.looseObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  ...ErrorInfo.shape,
+  /** What the thrown error had beside its message: a refusal, a list of lines. */
+  details: z.optional(z.record(z.string(), z.unknown())),
+});
+export type Problem = z.infer<typeof Problem>;
