@@ -4,6 +4,7 @@ import { requireTrust, requireUnderstood, withTrust } from './composition/truste
 import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
 import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
+import { attachRun } from './operations/attach-run.ts';
 import { cancelRun } from './operations/cancel-run.ts';
 import { collectGarbage } from './operations/collect-garbage.ts';
 import { measureUsage } from './operations/measure-usage.ts';
@@ -74,7 +75,14 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
 
 type Find = (given: string) => string;
 
-function createLibrary(engine: Engine, cwd: string, live: LiveConfig): Caisson {
+/** What a process does beside its runs, once it has one. */
+interface Beside {
+  dispatched(): void;
+  stop(): Promise<void>;
+}
+
+/** `beside` belongs to the process: views of callers share it. */
+function createLibrary(engine: Engine, cwd: string, live: LiveConfig, beside = createBeside(engine)): Caisson {
   const find: Find = (given) => resolveRunId(engine.ledger, given);
   return {
     config: engine.config,
@@ -82,7 +90,7 @@ function createLibrary(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
     registry: createRegistryApi(engine, cwd),
-    ...startsAndStops(engine, find),
+    ...startsAndStops(engine, find, beside),
     ...reads(engine, find),
     ...keeps(engine, find),
   };
@@ -100,22 +108,35 @@ type Starting = Pick<
   | 'retry'
   | 'send'
   | 'answer'
+  | 'attach'
   | 'close'
 >;
 
-/** Starts, steers and stops runs. */
-function startsAndStops(engine: Engine, find: Find): Starting {
+function createBeside(engine: Engine): Beside {
   const sweeper = createSweeper(engine);
   let stopSealing: (() => Promise<void>) | null = null;
+  return {
+    dispatched() {
+      stopSealing ??= keepSealing(engine);
+      beside.dispatched();
+    },
+    async stop() {
+      await sweeper.stop();
+      await stopSealing?.();
+    },
+  };
+}
+
+/** Starts, steers and stops runs. */
+function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
-    stopSealing ??= keepSealing(engine);
   };
   const dispatch: Caisson['dispatch'] = async (request, attachment) => {
     await openForWork();
     const handle = await dispatchOnce(engine, request, attachment);
-    sweeper.dispatched();
+    beside.dispatched();
     return handle;
   };
   const continuation: Caisson['continuation'] = async (run, text, changes) =>
@@ -129,7 +150,7 @@ function startsAndStops(engine: Engine, find: Find): Starting {
     async serveDetached(runId) {
       const request = takeRequest(engine, runId);
       await openForWork();
-      sweeper.dispatched();
+      beside.dispatched();
       return runBackground(engine, runId, request);
     },
     shutdown: (how) => engine.dispatcher.shutdown(how),
@@ -140,12 +161,12 @@ function startsAndStops(engine: Engine, find: Find): Starting {
     send: async (run, body) => sendMessage(engine, find(run), body),
     async answer(question, answer) {
       await openForWork();
-      sweeper.dispatched();
+      beside.dispatched();
       return openQuestions(engine).answer(question, answer);
     },
+    attach: async (run) => attachRun(engine, find(run)),
     async close() {
-      await sweeper.stop();
-      await stopSealing?.();
+      await beside.stop();
       await engine.close();
     },
   };
@@ -177,7 +198,7 @@ function reads(
   const { ledger } = engine;
   return {
     runs: (filter) => Promise.resolve(listRuns(engine, filter)),
-    find,
+    find: async (run) => find(run),
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
       Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),

@@ -7,7 +7,8 @@ import { createCallbacks } from './callbacks/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
 import type { Engine, EngineOptions } from './composition/engine-contract.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
-import { createDispatchSettings, searchPath } from './composition/dispatch-settings.ts';
+import { openCallerRooms, openSecrets, type Environment } from './composition/as-caller.ts';
+import { searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder } from './composition/obey-order.ts';
 import { openBudget } from './composition/open-budget.ts';
@@ -17,7 +18,7 @@ import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute } from './compute/index.ts';
-import { readHostEnvironment, rememberLogin, type ResolvedConfig } from './config/index.ts';
+import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
@@ -27,8 +28,7 @@ import { createFeed, createRecorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
-import { createNames, openRegistry } from './registry/index.ts';
-import { createSecrets } from './secrets/index.ts';
+import { openRegistry } from './registry/index.ts';
 import { createSessions } from './session/index.ts';
 import { NoStateError } from './trust/index.ts';
 import { createWorkspaces } from './workspace/index.ts';
@@ -38,7 +38,8 @@ export type * from './composition/engine-contract.ts';
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const base = openStorage(config, options);
   const { hostId, bus, hosts, recorder } = base;
-  const services = openServices(config, base);
+  const env = readHostEnvironment();
+  const services = openServices(config, env, base);
   const { callbacks, approvals } = services;
   recorder.listen(createBusPublisher(bus));
   recorder.listen((event) => {
@@ -47,13 +48,13 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const sealer = createSealer({
     ...base,
     config,
-    path: searchPath(readHostEnvironment()),
+    path: searchPath(env),
     version: options.version ?? 'unknown',
     sinks: options.sinks ?? [],
     warn: warnAs(bus, 'evidence'),
   });
   const rooms = openRooms(
-    { config, cwd, options, base, services, sealer },
+    { config, env, cwd, options, base, services, sealer },
     {
       dispatch: (request) => dispatcher.dispatch(request),
       recoverDead: () => recoverDead({ isRepeated: true }),
@@ -79,6 +80,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   };
   return {
     config,
+    env,
     ...base,
     ...services,
     rooms,
@@ -92,7 +94,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
 
 /** In this order: no warning comes after its listener is gone. */
 async function closeRooms(
-  engine: Omit<Engine, 'config' | 'openPost' | 'recover' | 'close'>,
+  engine: Omit<Engine, 'config' | 'env' | 'openPost' | 'recover' | 'close'>,
   post: Promise<HostPost> | null,
 ): Promise<void> {
   const { bus, dispatcher, rooms, callbacks, sealer, mirror, ledger, feed } = engine;
@@ -137,14 +139,9 @@ function openStorage(config: ResolvedConfig, { makesState = true }: EngineOption
 type Base = ReturnType<typeof openStorage>;
 
 /** The rooms that a run, or a person who inspects one, uses. */
-function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, stamp }: Base) {
-  const secrets = createSecrets({
-    env: readHostEnvironment(),
-    home: config.folders.home,
-    base: config.projectRoot,
-    clock,
-    onWarning: warnAs(bus, 'secrets'),
-  });
+function openServices(config: ResolvedConfig, env: Environment, base: Base) {
+  const { clock, bus, ledger, recorder, hosts, hostId, stamp } = base;
+  const secrets = openSecrets({ config, env, clock, bus });
   return {
     secrets,
     budget: openBudget(config, ledger, bus, clock),
@@ -170,6 +167,7 @@ function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, ho
 
 interface Plan {
   readonly config: ResolvedConfig;
+  readonly env: Environment;
   readonly cwd: string;
   readonly options: EngineOptions;
   readonly base: Base;
@@ -179,13 +177,12 @@ interface Plan {
 
 /** Everything that dispatch works with; its own part (`back`) exists a moment later. */
 function openRooms(
-  { config, cwd, options, base, services, sealer }: Plan,
+  { config, env, cwd, options, base, services, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
   const { clock, hostId, hosts, ledger, recorder, feed, store, registry, workspaces } = base;
   const { approvals, budget, callbacks, secrets, sessions } = services;
-  const env = readHostEnvironment();
-  const settings = createDispatchSettings(config, env, cwd);
+  const view = openCallerRooms({ config, env, cwd, registry });
   return {
     hostId,
     clock,
@@ -194,32 +191,24 @@ function openRooms(
     feed,
     store,
     compute: createLocalCompute({
-      node: settings.node,
+      node: view.settings.node,
       workerEntry: bundlePath('worker.mjs'),
       compileCache: prepareCompileCache(config.folders),
       temporaryFolder: env['TMPDIR'],
       spares: options.spareWorkers ?? openSpareWorkers({ keepsNext: true }),
     }),
     workspaces,
-    names: createNames({
-      config,
-      env,
-      registry,
-      node: settings.node,
-      nativeAgent: bundlePath('native-agent.mjs'),
-    }),
     budget,
     network: createNetwork({ clock }),
     secrets,
     callbacks,
     requests: createRequestHandler({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
     sessions,
-    settings,
+    ...view,
     probeSandbox: () => probeSandboxHere(ledger.kv),
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
     freeReserve: () => hosts.freeReserve(hostId),
-    rememberLogin: (runtime) => rememberLogin(config.folders, runtime),
     recoverDead: back.recoverDead,
   };
 }

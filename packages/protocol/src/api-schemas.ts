@@ -6,16 +6,13 @@ import { RegistryKind } from './registry-schemas.ts';
 
 /** In a query everything is text. */
 const textNumber = () => z.coerce.number().check(z.int(), z.gte(0));
-const textList = <T extends z.ZodMiniType>(item: T) =>
+const textList = <T extends z.ZodMiniType<unknown, string>>(item: T) =>
   z.pipe(
-    z.union([
-      z.pipe(
-        z.string(),
-        z.transform((text) => text.split(',')),
-      ),
-      z.array(z.string()),
-    ]),
-    z.array(item),
+    z.pipe(
+      z.string(),
+      z.transform((text): string[] => text.split(',')),
+    ),
+    z.array(item) as z.ZodMiniType<z.output<T>[], string[]>,
   );
 const textFlag = () => z.union([z.boolean(), z.stringbool()]);
 

@@ -17,7 +17,7 @@ import type {
   PipelineSpec,
   Resolved,
 } from '@caisson/protocol';
-import type { FoundRuntime, FoundAgent } from './rooms.ts';
+import type { DispatchRooms, FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type { Refusal } from '../platform/index.ts';
 export type { DispatchRequest } from '@caisson/protocol';
@@ -112,7 +112,8 @@ export interface RunHandle {
 }
 
 export interface Dispatcher {
-  dispatch(request: DispatchRequest, attachment?: Attachment): Promise<RunHandle>;
+  /** `rooms`: as the caller sees them, if another process asks. */
+  dispatch(request: DispatchRequest, attachment?: Attachment, rooms?: DispatchRooms): Promise<RunHandle>;
   /** The run if this host drives it. */
   active(runId: string): RunHandle | null;
   /**

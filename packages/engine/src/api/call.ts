@@ -84,8 +84,9 @@ async function ask<In>(
 }
 
 function toQuery(values: Record<string, unknown>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
 export function parseProblem(body: Buffer): unknown {

@@ -19,6 +19,8 @@ import type { Clock, Stamp } from '@caisson/ground';
 
 export interface Engine {
   readonly config: ResolvedConfig;
+  /** The variables of this process, or of the one that asks. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly hostId: string;
   /** False: the project has no state folder, and nothing may be written into it. */

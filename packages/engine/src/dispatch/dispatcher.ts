@@ -28,11 +28,11 @@ import {
 import { describeRun } from './describe-run.ts';
 import { recoverRun } from '../recovery/index.ts';
 
-export function createDispatcher(rooms: DispatchRooms): Dispatcher {
+export function createDispatcher(own: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
 
-  const begin = (run: AdmittedRun): RunHandle => {
+  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle => {
     const entry: ActiveRun = {
       run,
       record: rooms.recorder.of(run.runId, run.trace),
@@ -62,9 +62,9 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   };
 
   return {
-    async dispatch(request: DispatchRequest, attachment?: Attachment) {
+    async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = own) {
       rooms.compute.spares.warm(); // starts while admission checks the task
-      return begin({ ...(await admit(rooms, request)), attachment });
+      return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
     active: (runId) => active.get(runId)?.handle ?? null,
     closing: closing.signal,

@@ -1,16 +1,15 @@
 /** Which agent programs a run could use now, also published on the bus. */
 import { BusTopic, definedOnly } from '@caisson/protocol';
-import { readHostEnvironment } from '../config/index.ts';
 import { discoverRuntimes, toDiscoveredPayload, type DiscoveredRuntime } from '../discovery/index.ts';
 import type { Engine } from '../engine.ts';
 
 /** Starts each program once, for its version. */
 export async function discoverHere(
-  { config, bus }: Pick<Engine, 'config' | 'bus'>,
+  { config, env, bus }: Pick<Engine, 'config' | 'env' | 'bus'>,
   signal?: AbortSignal,
 ): Promise<readonly DiscoveredRuntime[]> {
   const found = await discoverRuntimes({
-    env: readHostEnvironment(),
+    env,
     home: config.folders.home,
     runtimes: config.runtimes,
     projectRoot: config.projectRoot,

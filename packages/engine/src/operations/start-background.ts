@@ -11,7 +11,6 @@ import {
 } from '@caisson/ground';
 import { BusTopic, CaissonError, definedOnly, ErrorInfo, toErrorInfo } from '@caisson/protocol';
 import * as z from 'zod/mini';
-import { readHostEnvironment } from '../config/index.ts';
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { NO_ATTEMPT } from '../ledger/index.ts';
@@ -80,7 +79,7 @@ export async function startBackground(
   const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify({ ...request, runId }));
   await writeFileAtomic(paths.request, stamped, { mode: 0o600 });
   const logFd = openSync(paths.log, 'a', 0o600);
-  const env = definedOnly(readHostEnvironment());
+  const env = definedOnly(engine.env);
   const pid = await startDetached({
     file: process.execPath,
     args: [...entry, 'host', runId, '--state-dir', stateDir],
