@@ -30,6 +30,8 @@ export interface RoomRule {
   readonly roots: readonly string[];
   /** Whether only the roots may call what is named `create…` or `open…` of a room. */
   readonly constructsInRoots: boolean;
+  /** Files of the roots whose types some rooms may import, and those rooms: a face knows the contract. */
+  readonly contracts?: Readonly<Record<string, readonly string[]>>;
 }
 
 export const ROOMS: Readonly<Record<string, RoomRule>> = {
@@ -70,7 +72,10 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
   engine: {
     roots: ['engine.ts', 'caisson.ts', 'caisson-contract.ts', 'index.ts', 'composition/', 'operations/'],
     constructsInRoots: true,
+    contracts: { 'caisson-contract.ts': ['api'] },
     rooms: {
+      // Types only, but for platform: it works with the contract.
+      api: ['admission', 'bus', 'config', 'evidence', 'session'],
       platform: [],
       config: [],
       trust: ['config'],

@@ -76,7 +76,8 @@ function* checkRoom(rule: RoomRule, file: SourceFile, edge: ImportEdge, target: 
   const isInRoots = isRoot(file.packageName, file.inner);
   if (isRoot(file.packageName, target)) {
     const message = `a room cannot import ${target}; what it needs is given to it.`;
-    if (!isInRoots) yield { rule: 'room-composition', message };
+    const isContract = rule.contracts?.[target]?.includes(from ?? '') === true && isTypeOnly(edge);
+    if (!isInRoots && !isContract) yield { rule: 'room-composition', message };
     return;
   }
   if (to === null) return;
@@ -88,6 +89,10 @@ function* checkRoom(rule: RoomRule, file: SourceFile, edge: ImportEdge, target: 
   if (rule.rooms[from ?? '']?.includes(to) !== true)
     yield { rule: 'room-import', message: `${from ?? file.inner} may not open the door of ${to}.` };
   if (rule.constructsInRoots) yield* checkConstruction(edge);
+}
+
+function isTypeOnly(edge: ImportEdge): boolean {
+  return edge.names.length > 0 && edge.names.every(({ isType }) => isType);
 }
 
 function* checkConstruction(edge: ImportEdge): Generator<Found> {

@@ -34,6 +34,10 @@ export const COMMON_OPTIONS = {
     value: 'FOLDER',
     summary: 'state folder to use instead of .caisson in the project',
   },
+  'no-daemon': {
+    type: 'boolean',
+    summary: 'do it in this process, also if the project has a daemon',
+  },
   help: { type: 'boolean', short: 'h', summary: 'show this help' },
 } as const satisfies OptionSpecs;
 

@@ -1,5 +1,6 @@
 import { describeUnknownVariable, findUnknownVariables, readHostEnvironment } from '@caisson/engine';
 import type { CommandRow } from './command.ts';
+import { goWithoutDaemon } from './daemon-choice.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
 import { matchCommand, parseCommandLine } from './parse-command-line.ts';
@@ -64,6 +65,7 @@ async function dispatchLine(
     output.result(describeCommand(row, command), help);
     return EXIT_CODES.finished;
   }
+  if (parsed.options['no-daemon'] === true) goWithoutDaemon();
   return await command.run({
     options: parsed.options as never,
     positionals: parsed.positionals,

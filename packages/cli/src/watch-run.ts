@@ -136,7 +136,7 @@ function describeWait(event: EnvelopeOf<'settle.waiting'>, lastReason: string): 
 
 /** Ctrl-C is the user's cancel. Any other signal is for this process: a run of another host continues there. */
 function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopListening: () => void): void {
-  if (order.signal !== 'SIGINT' && handle.isEarlier === true) return dieOf(order, stopListening);
+  if (order.signal !== 'SIGINT' && handle.isElsewhere === true) return dieOf(order, stopListening);
   const { signal, force } = order;
   output.endPrompt('dropped'); // nothing is left to decide
   const how = signal === 'SIGINT' ? 'Press Ctrl-C again to force.' : 'A second signal forces.';

@@ -10,6 +10,7 @@ import {
 } from '@caisson/engine';
 import { definedOnly } from '@caisson/protocol';
 import { canAsk } from './ask-on-terminal.ts';
+import { usesDaemon } from './daemon-choice.ts';
 import { ownSpareWorkers } from './early-worker.ts';
 import type { Output } from './output.ts';
 import { printWarnings } from './print-warnings.ts';
@@ -91,6 +92,7 @@ async function use<T>(
     version: VERSION,
     spareWorkers: ownSpareWorkers(),
     makesState: false,
+    daemon: usesDaemon(),
     ...options,
     ...definedOnly({ stateDir }),
   });

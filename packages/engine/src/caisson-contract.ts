@@ -23,6 +23,8 @@ export interface CaissonOptions extends EngineOptions {
   /** State folder instead of `.caisson` in the project. */
   readonly stateDir?: string;
   readonly flags?: LoadConfigOptions['flags'];
+  /** False: in this process, also if the project has a daemon. So does `CAISSON_NO_DAEMON=1`. */
+  readonly daemon?: boolean;
   /**
    * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
    * disk, for example). Such runs are then shown as they were. With it, a key of the configuration that this version

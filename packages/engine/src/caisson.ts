@@ -1,54 +1,63 @@
 /** The library: Caisson for programs and for the CLI. */
-import { BusTopic, definedOnly, toEnvelope } from '@caisson/protocol';
-import { requireTrust, requireUnderstood, withTrust } from './composition/trusted-config.ts';
-import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
-import { readEvents } from './dispatch/index.ts';
+import { BusTopic } from '@caisson/protocol';
+import type { ApiHost } from './api/index.ts';
+import { seeAsCaller } from './composition/as-caller.ts';
+import { openBus } from './composition/open-bus.ts';
+import { introduceHost, reachDaemon, type Opening } from './composition/reach-daemon.ts';
+import { withTrust } from './composition/trusted-config.ts';
+import { createLiveConfig, getCurrentFolder, type ConfigChange } from './config/index.ts';
+import { parsePublicKey, parseWitness } from './evidence/index.ts';
 import { createEngine, type Engine } from './engine.ts';
-import { attachRun } from './operations/attach-run.ts';
-import { cancelRun } from './operations/cancel-run.ts';
-import { collectGarbage } from './operations/collect-garbage.ts';
-import { measureUsage } from './operations/measure-usage.ts';
-import { describeContinuation } from './operations/continue-run.ts';
-import { decideApproval } from './operations/decide-approval.ts';
-import { discoverHere } from './operations/discover-here.ts';
-import { dispatchOnce } from './operations/dispatch-once.ts';
-import { followRunLog } from './operations/follow-run-log.ts';
-import { followRun } from './operations/follow-run.ts';
-import { forgetRun } from './operations/forget-run.ts';
-import { readRunLog } from './operations/read-run-log.ts';
-import { createRegistryApi } from './operations/registry-api.ts';
-import { resolveRunId } from './operations/resolve-run-id.ts';
-import { listRuns } from './operations/list-runs.ts';
-import { openQuestions } from './operations/open-questions.ts';
-import { applyRun, readPatch } from './operations/run-patch.ts';
-import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
-import { saveOutputs } from './operations/save-outputs.ts';
-import { showRun } from './operations/show-run.ts';
-import { sendMessage } from './operations/send-message.ts';
-import { runBackground, startBackground, takeRequest } from './operations/start-background.ts';
-import { createSweeper } from './operations/sweep.ts';
-import { exportHere, verifyHere } from './operations/verify-here.ts';
-import { listApprovals } from './questions/index.ts';
+import { createBeside } from './operations/beside-runs.ts';
+import { makeLateSeals } from './operations/seal-ended.ts';
 import type { Caisson, CaissonOptions } from './caisson-contract.ts';
+import { createLibrary } from './composition/library.ts';
 
 export type * from './caisson-contract.ts';
 
-/** Opens the project at `cwd`. Settles what a dead host has left before it answers anything. */
+/**
+ * Opens the project at `cwd`: through its daemon if there is one, else in this process. That settles what a dead host has
+ * left before it answers anything.
+ */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
+  const opening = await readProject(options);
+  return (await reachDaemon(opening, options)) ?? (await openHere(opening, options)).caisson;
+}
+
+/** Opens it in this process, also for other processes: what a daemon serves. */
+export async function openHost(options: CaissonOptions = {}): Promise<OpenedHost> {
+  return openHere(await readProject(options), options);
+}
+
+async function readProject(options: CaissonOptions): Promise<Opening> {
   const cwd = options.cwd ?? getCurrentFolder();
-  const live = await createLiveConfig(
-    withTrust({
-      cwd,
-      flags: { ...options.flags, state: options.stateDir },
-      onlyReads: options.onUnsettled !== undefined,
-    }),
-    (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
-  );
-  const engine = createEngine(live.current, cwd, options);
+  const bus = openBus();
+  const how = {
+    cwd,
+    flags: { ...options.flags, state: options.stateDir },
+    onlyReads: options.onUnsettled !== undefined,
+  };
+  const onChange = (change: ConfigChange): void => bus.emit(BusTopic.CONFIG_CHANGED, { ...change });
+  return { cwd, bus, live: await createLiveConfig(withTrust(how), onChange) };
+}
+
+async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
+  const engine = createEngine(live.current, cwd, { ...options, bus });
   const { unread = [] } = live.current;
   for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
   if (unread.length === 0) await settleLeft(engine, options);
-  return createLibrary(engine, cwd, live);
+  const beside = createBeside(engine);
+  return {
+    engine,
+    caisson: createLibrary(engine, cwd, live, beside),
+    async forCaller(caller) {
+      const view = await seeAsCaller(engine, caller);
+      return createLibrary(view.engine, caller.cwd, view.live, beside);
+    },
+    introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
+    readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
+    readWitness: parseWitness,
+  };
 }
 
 /** Settles what dead hosts left: runs, seals and interrupted applies. */
@@ -73,176 +82,7 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
   }
 }
 
-type Find = (given: string) => string;
-
-/** What a process does beside its runs, once it has one. */
-interface Beside {
-  dispatched(): void;
-  stop(): Promise<void>;
-}
-
-/** `beside` belongs to the process: views of callers share it. */
-function createLibrary(engine: Engine, cwd: string, live: LiveConfig, beside = createBeside(engine)): Caisson {
-  const find: Find = (given) => resolveRunId(engine.ledger, given);
-  return {
-    config: engine.config,
-    checkConfig: () => live.reload(),
-    runtimes: (how = {}) => discoverHere(engine, how.signal),
-    bus: engine.bus,
-    registry: createRegistryApi(engine, cwd),
-    ...startsAndStops(engine, find, beside),
-    ...reads(engine, find),
-    ...keeps(engine, find),
-  };
-}
-
-type Starting = Pick<
-  Caisson,
-  | 'dispatch'
-  | 'dispatchDetached'
-  | 'serveDetached'
-  | 'shutdown'
-  | 'cancel'
-  | 'continue'
-  | 'continuation'
-  | 'retry'
-  | 'send'
-  | 'answer'
-  | 'attach'
-  | 'close'
->;
-
-function createBeside(engine: Engine): Beside {
-  const sweeper = createSweeper(engine);
-  let stopSealing: (() => Promise<void>) | null = null;
-  return {
-    dispatched() {
-      stopSealing ??= keepSealing(engine);
-      beside.dispatched();
-    },
-    async stop() {
-      await sweeper.stop();
-      await stopSealing?.();
-    },
-  };
-}
-
-/** Starts, steers and stops runs. */
-function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
-  const openForWork = async (): Promise<void> => {
-    await requireTrust(engine.config);
-    await engine.openPost();
-  };
-  const dispatch: Caisson['dispatch'] = async (request, attachment) => {
-    await openForWork();
-    const handle = await dispatchOnce(engine, request, attachment);
-    beside.dispatched();
-    return handle;
-  };
-  const continuation: Caisson['continuation'] = async (run, text, changes) =>
-    describeContinuation(engine, find(run), text, changes);
-  return {
-    dispatch,
-    async dispatchDetached(request, entry) {
-      await requireTrust(engine.config);
-      return startBackground(engine, request, entry);
-    },
-    async serveDetached(runId) {
-      const request = takeRequest(engine, runId);
-      await openForWork();
-      beside.dispatched();
-      return runBackground(engine, runId, request);
-    },
-    shutdown: (how) => engine.dispatcher.shutdown(how),
-    cancel: async (run, how) => cancelRun(engine, find(run), how),
-    continue: async (run, text, changes) => dispatch(await continuation(run, text, changes)),
-    continuation,
-    retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
-    send: async (run, body) => sendMessage(engine, find(run), body),
-    async answer(question, answer) {
-      await openForWork();
-      beside.dispatched();
-      return openQuestions(engine).answer(question, answer);
-    },
-    attach: async (run) => attachRun(engine, find(run)),
-    async close() {
-      await beside.stop();
-      await engine.close();
-    },
-  };
-}
-
-/** Reads what is known of runs, and decides about what they ask. */
-function reads(
-  engine: Engine,
-  find: Find,
-): Pick<
-  Caisson,
-  | 'runs'
-  | 'find'
-  | 'show'
-  | 'events'
-  | 'follow'
-  | 'watch'
-  | 'log'
-  | 'followLog'
-  | 'patch'
-  | 'saveOutputs'
-  | 'questions'
-  | 'approvals'
-  | 'decide'
-  | 'sessions'
-  | 'budget'
-  | 'spend'
-> {
-  const { ledger } = engine;
-  return {
-    runs: (filter) => Promise.resolve(listRuns(engine, filter)),
-    find: async (run) => find(run),
-    show: async (run) => showRun(engine, find(run)),
-    events: (run, { after } = {}) =>
-      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
-    follow: (run, how) => followRun(engine, find(run), how),
-    watch: (how) => readEvents(engine.feed, { after: ledger.lastOffset(), ...how }),
-    log: async (run, name) => readRunLog(engine, find(run), name),
-    followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
-    patch: async (run) => readPatch(engine, find(run)),
-    saveOutputs: async (run, to) => saveOutputs(engine, find(run), to),
-    questions: (filter) => openQuestions(engine).list(filter),
-    approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
-    decide: (approval, decision) => decideApproval(engine, approval, decision),
-    sessions: engine.sessions,
-    budget: (session) => Promise.resolve(engine.budget.standings(session)),
-    spend: (filter) => Promise.resolve(ledger.spend(filter)),
-  };
-}
-
-/** Keeps, proves and removes the work of runs. */
-function keeps(
-  engine: Engine,
-  find: Find,
-): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc' | 'usage'> {
-  return {
-    async apply(run, how) {
-      requireUnderstood(engine.config);
-      return applyRun(engine, find(run), how);
-    },
-    export: (run, to) => exportHere(engine, find(run), to),
-    verify: (run, how = {}) => verifyHere(engine, run, how),
-    async seal(run) {
-      await requireTrust(engine.config, ['keys', 'evidence']);
-      return sealEnded(engine, run === undefined ? undefined : find(run));
-    },
-    async forget(run) {
-      await requireTrust(engine.config, ['store']);
-      const runId = find(run);
-      await forgetRun(engine, runId);
-      return runId;
-    },
-    usage: () => measureUsage(engine),
-    async gc(how) {
-      await requireTrust(engine.config, ['store']);
-      return collectGarbage(engine, how);
-    },
-  };
+/** A project that is open in this process. */
+export interface OpenedHost extends ApiHost {
+  readonly engine: Engine;
 }

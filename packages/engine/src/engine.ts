@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
-import { createBus, type SafeEventBus } from './bus/index.ts';
+import type { SafeEventBus } from './bus/index.ts';
 import { createCallbacks } from './callbacks/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
 import type { Engine, EngineOptions } from './composition/engine-contract.ts';
@@ -11,6 +11,7 @@ import { openCallerRooms, openSecrets, type Environment } from './composition/as
 import { searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder } from './composition/obey-order.ts';
+import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
 import { openStore } from './composition/open-store.ts';
@@ -111,11 +112,9 @@ async function closeRooms(
 }
 
 /** The durable part: the ledger, the store, and the listeners. */
-function openStorage(config: ResolvedConfig, { makesState = true }: EngineOptions) {
+function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus() }: EngineOptions) {
   const { state, hasFolder, ledger, endings } = openState(config, { isMade: makesState });
   const clock = systemClock;
-  // The listener for warnings has failed, so no listener on the bus is left.
-  const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   const recorder = createRecorder({ ledger, clock });
   return {

@@ -12,7 +12,7 @@ const textList = <T extends z.ZodMiniType<unknown, string>>(item: T) =>
       z.string(),
       z.transform((text): string[] => text.split(',')),
     ),
-    z.array(item) as z.ZodMiniType<z.output<T>[], string[]>,
+    z.array(item),
   );
 const textFlag = () => z.union([z.boolean(), z.stringbool()]);
 
@@ -99,6 +99,16 @@ export const ApiInputs = {
   registerFolder: z.strictObject({ folder: z.string(), allowsSecrets: z.optional(z.boolean()) }),
   attachment: z.strictObject({ attachment: z.string() }),
 };
+
+/** A host's answer to `hello`. */
+export const HostIntroduction = z.object({
+  version: z.string(),
+  pid: z.int(),
+  hostId: z.string(),
+  /** The caller's nonce, signed with the key of the state folder. */
+  proof: z.string(),
+});
+export type HostIntroduction = z.infer<typeof HostIntroduction>;
 
 /** An error of the API: problem+json (RFC 9457) with our own members. */
 export const Problem = z.looseObject({

@@ -3,7 +3,7 @@ import { readHostEnvironment } from '@caisson/engine';
 import type { OptionValues, COMMON_OPTIONS } from '../command.ts';
 import { canAsk } from '../ask-on-terminal.ts';
 import { hasInput } from '../attach.ts';
-import { ownSpareWorkers } from '../early-worker.ts';
+import { hasDaemon, ownSpareWorkers } from '../early-worker.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
@@ -31,7 +31,7 @@ export async function startRun(
   if (detach && argv !== null) refuseLostInput();
   const request = toRequest(options, task, argv, readHostEnvironment());
   // Starting a program takes longest, so that comes first; a background host starts its own.
-  if (!detach) ownSpareWorkers().warm();
+  if (!detach && !hasDaemon()) ownSpareWorkers().warm();
   const { runTask } = await import('./run-task.ts');
   const stateDir = options['state-dir'];
   const detail = quiet ? 'quiet' : verbose ? 'verbose' : 'normal';

@@ -14,7 +14,9 @@ export async function call<In, Out>(
   input: Loose<In>,
   signal?: AbortSignal,
 ): Promise<Awaited<Out>> {
-  return JSON.parse((await readAll(await ask(connection, operation, input, signal))).toString('utf8')) as Awaited<Out>;
+  return JSON.parse(
+    (await readAll(await ask(connection, operation, input, signal))).toString('utf8'),
+  ) as Awaited<Out>;
 }
 
 /** What an input may be here: absent members may also be undefined. */
@@ -52,7 +54,8 @@ export async function* callForEvents<In>(
       if (event === 'problem') throw toThrown(JSON.parse(data));
       yield parseEnvelope(JSON.parse(data));
     }
-    if (!either.aborted) throw new DaemonGoneError('the daemon went away while its events were read', undefined);
+    if (!either.aborted)
+      throw new DaemonGoneError('the daemon went away while its events were read', undefined);
   } catch (error) {
     if (signal?.aborted !== true) throw error;
   } finally {
@@ -85,8 +88,14 @@ async function ask<In>(
 
 function toQuery(values: Record<string, unknown>): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value));
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, toText(value));
   return query.size === 0 ? '' : `?${query.toString()}`;
+}
+
+/** As `api-schemas.ts` reads it again. */
+function toText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 export function parseProblem(body: Buffer): unknown {

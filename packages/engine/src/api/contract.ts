@@ -7,13 +7,15 @@
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
  * A5  What a caller sends of its environment is never written to disk.
  */
-import type { Caller } from '@caisson/protocol';
+import type { Caller, HostIntroduction } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { VerifyOptions } from '../evidence/index.ts';
 
 /** What the routes work with. */
 export interface ApiHost {
   readonly caisson: Caisson;
+  /** Who answers, and a proof that it can read the key of this state folder. */
+  introduce(nonce: string): HostIntroduction;
   /** The same project as another process of this user sees it: its folder, its PATH, its variables. */
   forCaller(caller: Caller): Promise<Caisson>;
   /** Public keys in PEM, as `verify` takes them. */

@@ -1,14 +1,9 @@
 /** The routes of a host: every operation under `/v1`, beside `dispatch` and the streams of callers. */
 import type { RequestListener } from 'node:http';
-import { getRequestListener, RESPONSE_ALREADY_SENT, type HttpBindings } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono, type Context } from 'hono';
-import {
-  ApiInputs,
-  definedOnly,
-  isRecord,
-  type DispatchRequest,
-  type EventEnvelope,
-} from '@caisson/protocol';
+import { ApiInputs, definedOnly, isRecord, type EventEnvelope } from '@caisson/protocol';
 import type * as z from 'zod/mini';
 import type { RunHandle } from '../admission/index.ts';
 import type { Attachments } from './attachments.ts';
@@ -23,13 +18,18 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 type Api = Hono<{ Bindings: HttpBindings }>;
 type Call = Context<{ Bindings: HttpBindings }>;
 
-export function createApi(host: ApiHost, attachments: Attachments, control?: Hono): Api {
+/** For `http.createServer`. */
+export function createApi(host: ApiHost, attachments: Attachments): RequestListener {
   const api: Api = new Hono();
   api.onError((error, context) => answerProblem(context, error));
   api.notFound((context) =>
-    answerProblem(context, new InputInvalidError(`there is no ${context.req.method} ${context.req.path}`), 404),
+    answerProblem(
+      context,
+      new InputInvalidError(`there is no ${context.req.method} ${context.req.path}`),
+      404,
+    ),
   );
-  if (control !== undefined) api.route('/', control);
+  api.get('/v1/hello', (context) => context.json(host.introduce(context.req.query('nonce') ?? '')));
   for (const operation of Object.values(OPERATIONS))
     api.on(operation.method, [operation.path], async (context) =>
       carryOut(context, host, operation as Operation<unknown, unknown>),
@@ -45,11 +45,6 @@ export function createApi(host: ApiHost, attachments: Attachments, control?: Hon
     const isTaken = await attachments.feed(context.req.param('attachment'), context.env.incoming);
     return context.body(null, isTaken ? 204 : 404);
   });
-  return api;
-}
-
-/** For `http.createServer`. */
-export function toRequestListener(api: Api): RequestListener {
   const listen = getRequestListener((request, bindings) => api.fetch(request, bindings));
   return (incoming, outgoing) => void listen(incoming, outgoing);
 }
@@ -81,10 +76,10 @@ async function dispatch(
 ): Promise<{ runId: string; isEarlier?: boolean; attachment?: string }> {
   const { request, caller, attach } = await readInput(context, ApiInputs.dispatch);
   const caisson = await forCaller(caller);
-  if (attach === undefined) return describe(await caisson.dispatch(request as DispatchRequest));
+  if (attach === undefined) return describe(await caisson.dispatch(request));
   const { id, attachment } = attachments.open(attach);
   try {
-    const handle = await caisson.dispatch(request as DispatchRequest, attachment);
+    const handle = await caisson.dispatch(request, attachment);
     void handle.ended.catch(() => undefined).finally(() => attachments.end(id));
     return { ...describe(handle), attachment: id };
   } catch (error) {

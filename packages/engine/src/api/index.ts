@@ -1,6 +1,5 @@
 export type * from './contract.ts';
 export { createAttachments } from './attachments.ts';
-export { createApi, toRequestListener } from './create-api.ts';
-export { DaemonGoneError } from './problems.ts';
+export { createApi } from './create-api.ts';
 export { createRemoteCaisson } from './remote-caisson.ts';
 export { connectSocket } from './socket-connection.ts';

@@ -40,7 +40,11 @@ const READING = {
     runId: await caisson.find(run),
   })),
   show: json('GET /v1/runs/:run', ApiInputs.run, ({ caisson }, { run }) => caisson.show(run)),
-  ended: json('GET /v1/runs/:run/ended', ApiInputs.run, async ({ caisson }, { run }) => (await caisson.attach(run)).ended),
+  ended: json(
+    'GET /v1/runs/:run/ended',
+    ApiInputs.run,
+    async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
+  ),
   events: json('GET /v1/runs/:run/events', ApiInputs.after, ({ caisson }, { run, after }) =>
     caisson.events(run, definedOnly({ after })),
   ),
@@ -53,8 +57,10 @@ const READING = {
   log: bytes('GET /v1/runs/:run/logs/:name', ApiInputs.log, ({ caisson }, { run, name }) =>
     caisson.log(run, name),
   ),
-  followLog: chunks('GET /v1/runs/:run/logs/:name/live', ApiInputs.log, ({ caisson }, { run, name }, signal) =>
-    caisson.followLog(run, name, { signal }),
+  followLog: chunks(
+    'GET /v1/runs/:run/logs/:name/live',
+    ApiInputs.log,
+    ({ caisson }, { run, name }, signal) => caisson.followLog(run, name, { signal }),
   ),
   patch: bytes('GET /v1/runs/:run/patch', ApiInputs.run, ({ caisson }, { run }) => caisson.patch(run)),
   questions: json('GET /v1/questions', ApiInputs.questions, ({ caisson }, filter) =>
@@ -76,7 +82,8 @@ const STEERING = {
   continuation: json(
     'POST /v1/runs/:run/continuation',
     ApiInputs.continuation,
-    async (host, { run, text, changes = {}, caller }) => (await own(host, caller)).continuation(run, text, changes),
+    async (host, { run, text, changes = {}, caller }) =>
+      (await own(host, caller)).continuation(run, text, changes),
   ),
   cancel: json('POST /v1/runs/:run/cancel', ApiInputs.cancel, async ({ caisson }, { run, ...how }) => ({
     outcome: await caisson.cancel(run, definedOnly(how)),
@@ -92,8 +99,10 @@ const STEERING = {
       return { runId };
     },
   ),
-  decide: json('POST /v1/approvals/:approval/decision', ApiInputs.decide, ({ caisson }, { approval, decision }) =>
-    caisson.decide(approval, decision),
+  decide: json(
+    'POST /v1/approvals/:approval/decision',
+    ApiInputs.decide,
+    ({ caisson }, { approval, decision }) => caisson.decide(approval, decision),
   ),
 };
 

@@ -70,7 +70,8 @@ function detailsOf(error: CaissonError): Record<string, unknown> {
 /** The other way round. */
 export function toThrown(answer: unknown): CaissonError {
   const parsed = Problem.safeParse(answer);
-  if (!parsed.success) return new DaemonGoneError('the daemon gave an answer that cannot be read', parsed.error);
+  if (!parsed.success)
+    return new DaemonGoneError('the daemon gave an answer that cannot be read', parsed.error);
   const { details } = parsed.data;
   if (parsed.data.code === 'TASK_REFUSED' && isRecord(details?.['refusal']))
     return new TaskRefusedError(details['refusal'] as unknown as Refusal);

@@ -61,7 +61,8 @@ function starts({ connection, caller }: RemoteParts): Pick<Caisson, Starting> {
   const dispatch: Caisson['dispatch'] = (request, attachment) => dispatchRemote(ask, request, attachment);
   const continuation: Caisson['continuation'] = (run, text, changes) =>
     call(connection, OPERATIONS.continuation, { run, text, changes, caller });
-  const attach = async (run: string): Promise<RunHandle> => createRemoteHandle(connection, await find(connection, run));
+  const attach = async (run: string): Promise<RunHandle> =>
+    createRemoteHandle(connection, await find(connection, run));
   return {
     dispatch,
     dispatchDetached: async (request) => (await dispatch(request)).runId,
@@ -104,11 +105,15 @@ type Reading =
 function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
   return {
     runs: (filter = {}) =>
-      call(connection, OPERATIONS.runs, { ...filter, status: filter.status === undefined ? undefined : [filter.status].flat() }),
+      call(connection, OPERATIONS.runs, {
+        ...filter,
+        status: filter.status === undefined ? undefined : [filter.status].flat(),
+      }),
     find: (run) => find(connection, run),
     show: (run) => call(connection, OPERATIONS.show, { run }),
     events: (run, { after } = {}) => call(connection, OPERATIONS.events, { run, after }),
-    follow: (run, { after, signal } = {}) => callForEvents(connection, OPERATIONS.follow, { run, after }, signal),
+    follow: (run, { after, signal } = {}) =>
+      callForEvents(connection, OPERATIONS.follow, { run, after }, signal),
     watch: ({ after, signal } = {}) => callForEvents(connection, OPERATIONS.watch, { after }, signal),
     log: (run, name) => callForBytes(connection, OPERATIONS.log, { run, name }),
     followLog: (run, name, { signal } = {}) =>
@@ -129,7 +134,7 @@ type Keeping = 'saveOutputs' | 'apply' | 'export' | 'verify' | 'seal' | 'forget'
 function keeps({ connection, caller: { cwd } }: RemoteParts): Pick<Caisson, Keeping> {
   return {
     saveOutputs: (run, to) => call(connection, OPERATIONS.saveOutputs, { run, to: resolve(cwd, to) }),
-    apply: (run, choice = {}) => call(connection, OPERATIONS.apply, { run, ...choice } as never),
+    apply: (run, choice = {}) => call(connection, OPERATIONS.apply, { run, ...choice }),
     export: (run, to) => call(connection, OPERATIONS.export, { run, to: resolve(cwd, to) }),
     verify: (run, { trustedKeys, witness } = {}) =>
       call(connection, OPERATIONS.verify, {
@@ -139,7 +144,7 @@ function keeps({ connection, caller: { cwd } }: RemoteParts): Pick<Caisson, Keep
       }),
     seal: (run) => call(connection, OPERATIONS.seal, { run }),
     forget: async (run) => (await call(connection, OPERATIONS.forget, { run })).runId,
-    gc: (how = {}) => call(connection, OPERATIONS.gc, { ...how } as never),
+    gc: (how = {}) => call(connection, OPERATIONS.gc, { ...how }),
   };
 }
 
@@ -153,4 +158,3 @@ function registryOf({ connection, caller: { cwd } }: RemoteParts): Caisson['regi
     get: (kind, reference) => call(connection, OPERATIONS.registryGet, { kind, reference }),
   };
 }
-

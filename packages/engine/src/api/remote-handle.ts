@@ -37,11 +37,12 @@ export async function dispatchRemote(
 
 export function createRemoteHandle(connection: Connection, runId: string): RunHandle {
   const ended: Promise<DispatchResult> = call(connection, OPERATIONS.ended, { run: runId });
-  ended.catch(() => undefined); // whoever waits for it gets it all the same
+  ended.catch(() => undefined); // who waits for it gets it all the same
   return {
     runId,
     isElsewhere: true,
-    events: ({ after, signal } = {}) => callForEvents(connection, OPERATIONS.follow, { run: runId, after }, signal),
+    events: ({ after, signal } = {}) =>
+      callForEvents(connection, OPERATIONS.follow, { run: runId, after }, signal),
     ended,
     cancel: ({ force, interrupt } = {}) =>
       void call(connection, OPERATIONS.cancel, { run: runId, force, interrupt }).catch(() => undefined),
@@ -61,7 +62,6 @@ async function startStreams(
   if (write === undefined) return;
   const readFrames = createFrameReader();
   const { body } = await connection.request({ method: 'GET', path: `${path}/output` });
-  for await (const chunk of body)
-    for (const { name, bytes } of readFrames(chunk)) await write(name, bytes);
+  for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, bytes);
   input?.unpipe();
 }

@@ -28,7 +28,9 @@ function send(agent: Agent, socketPath: string, asked: ConnectionRequest): Promi
       : {};
   return new Promise((resolve, reject) => {
     const request = httpRequest({ agent, socketPath, method, path, headers, ...(signal && { signal }) });
-    request.once('error', (error) => reject(signal?.aborted === true ? error : new DaemonGoneError(GONE, error)));
+    request.once('error', (error) =>
+      reject(signal?.aborted === true ? error : new DaemonGoneError(GONE, error)),
+    );
     request.once('response', (response) =>
       resolve({ status: response.statusCode ?? 0, body: readWhole(response, signal) }),
     );

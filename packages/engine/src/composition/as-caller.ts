@@ -60,8 +60,9 @@ export async function seeAsCaller(
   engine: Engine,
   { cwd, env }: Caller,
 ): Promise<{ readonly engine: Engine; readonly live: LiveConfig }> {
-  const live = await createLiveConfig(withTrust({ cwd, env, flags: { state: engine.config.stateDir } }), (change) =>
-    engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
+  const live = await createLiveConfig(
+    withTrust({ cwd, env, flags: { state: engine.config.stateDir } }),
+    (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const config = live.current;
   if (config.projectRoot !== engine.config.projectRoot)

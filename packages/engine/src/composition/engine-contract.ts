@@ -63,6 +63,8 @@ export interface EngineOptions {
    * runs. Nothing can be dispatched, registered or written on a board there. Default true.
    */
   readonly makesState?: boolean;
+  /** Default: one of its own. */
+  readonly bus?: SafeEventBus;
   /** Sealed results are also delivered here. */
   readonly sinks?: readonly ResultSink[];
   /** Where workers that wait come from. Default: one always waits for the next dispatch, once there was one. */

@@ -16,7 +16,8 @@ export async function obeyOrder(
   }
   const handle = dispatcher.active(order.runId ?? '');
   if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
-  if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false, interrupt: order.interrupt ?? false });
+  if (order.kind === 'cancel')
+    handle.cancel({ force: order.force ?? false, interrupt: order.interrupt ?? false });
   if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
   return { ok: true };
 }

@@ -39,7 +39,7 @@ export function describeUnknownVariable({ name, nearest }: UnknownVariable): str
 
 /** What Caisson itself sets or reads beside the settings. */
 const OURS =
-  /^(DEBUG|TRUST|NO_APT|HEARTBEAT_MS|SPARE|RUN_ID|ATTEMPT|SAFETY|PARENT_PID|JOB_FILE|BOARD_FILE|CONTEXT_FILE|MODEL_KEY|SERVICE_.*)$/;
+  /^(DEBUG|TRUST|NO_DAEMON|NO_APT|HEARTBEAT_MS|SPARE|RUN_ID|ATTEMPT|SAFETY|PARENT_PID|JOB_FILE|BOARD_FILE|CONTEXT_FILE|MODEL_KEY|SERVICE_.*)$/;
 
 function groupOf(key: string): string {
   return `${key.slice(0, key.indexOf('.')).toUpperCase()}_`;

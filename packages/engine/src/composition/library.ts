@@ -1,0 +1,185 @@
+/** A `Caisson` over an engine of this process: the process's own, or as a caller of a daemon sees it. */
+import { definedOnly, toEnvelope } from '@caisson/protocol';
+import { requireTrust, requireUnderstood } from './trusted-config.ts';
+import { type LiveConfig } from '../config/index.ts';
+import { readEvents } from '../dispatch/index.ts';
+import { type Engine } from '../engine.ts';
+import { attachRun } from '../operations/attach-run.ts';
+import { type Beside } from '../operations/beside-runs.ts';
+import { cancelRun } from '../operations/cancel-run.ts';
+import { collectGarbage } from '../operations/collect-garbage.ts';
+import { measureUsage } from '../operations/measure-usage.ts';
+import { describeContinuation } from '../operations/continue-run.ts';
+import { decideApproval } from '../operations/decide-approval.ts';
+import { discoverHere } from '../operations/discover-here.ts';
+import { dispatchOnce } from '../operations/dispatch-once.ts';
+import { followRunLog } from '../operations/follow-run-log.ts';
+import { followRun } from '../operations/follow-run.ts';
+import { forgetRun } from '../operations/forget-run.ts';
+import { readRunLog } from '../operations/read-run-log.ts';
+import { createRegistryApi } from '../operations/registry-api.ts';
+import { resolveRunId } from '../operations/resolve-run-id.ts';
+import { listRuns } from '../operations/list-runs.ts';
+import { openQuestions } from '../operations/open-questions.ts';
+import { applyRun, readPatch } from '../operations/run-patch.ts';
+import { sealEnded } from '../operations/seal-ended.ts';
+import { saveOutputs } from '../operations/save-outputs.ts';
+import { showRun } from '../operations/show-run.ts';
+import { sendMessage } from '../operations/send-message.ts';
+import { runBackground, startBackground, takeRequest } from '../operations/start-background.ts';
+import { exportHere, verifyHere } from '../operations/verify-here.ts';
+import { listApprovals } from '../questions/index.ts';
+import type { Caisson } from '../caisson-contract.ts';
+
+type Find = (given: string) => string;
+
+/** `beside` belongs to the process: views of callers share it. */
+export function createLibrary(engine: Engine, cwd: string, live: LiveConfig, beside: Beside): Caisson {
+  const find: Find = (given) => resolveRunId(engine.ledger, given);
+  return {
+    config: engine.config,
+    checkConfig: () => live.reload(),
+    runtimes: (how = {}) => discoverHere(engine, how.signal),
+    bus: engine.bus,
+    registry: createRegistryApi(engine, cwd),
+    ...startsAndStops(engine, find, beside),
+    ...reads(engine, find),
+    ...keeps(engine, find),
+  };
+}
+
+type Starting = Pick<
+  Caisson,
+  | 'dispatch'
+  | 'dispatchDetached'
+  | 'serveDetached'
+  | 'shutdown'
+  | 'cancel'
+  | 'continue'
+  | 'continuation'
+  | 'retry'
+  | 'send'
+  | 'answer'
+  | 'attach'
+  | 'close'
+>;
+
+/** Starts, steers and stops runs. */
+function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
+  const openForWork = async (): Promise<void> => {
+    await requireTrust(engine.config);
+    await engine.openPost();
+  };
+  const dispatch: Caisson['dispatch'] = async (request, attachment) => {
+    await openForWork();
+    const handle = await dispatchOnce(engine, request, attachment);
+    beside.dispatched();
+    return handle;
+  };
+  const continuation: Caisson['continuation'] = async (run, text, changes) =>
+    describeContinuation(engine, find(run), text, changes);
+  return {
+    dispatch,
+    async dispatchDetached(request, entry) {
+      await requireTrust(engine.config);
+      return startBackground(engine, request, entry);
+    },
+    async serveDetached(runId) {
+      const request = takeRequest(engine, runId);
+      await openForWork();
+      beside.dispatched();
+      return runBackground(engine, runId, request);
+    },
+    shutdown: (how) => engine.dispatcher.shutdown(how),
+    cancel: async (run, how) => cancelRun(engine, find(run), how),
+    continue: async (run, text, changes) => dispatch(await continuation(run, text, changes)),
+    continuation,
+    retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
+    send: async (run, body) => sendMessage(engine, find(run), body),
+    async answer(question, answer) {
+      await openForWork();
+      beside.dispatched();
+      return openQuestions(engine).answer(question, answer);
+    },
+    attach: async (run) => attachRun(engine, find(run)),
+    async close() {
+      await beside.stop();
+      await engine.close();
+    },
+  };
+}
+
+/** Reads what is known of runs, and decides about what they ask. */
+function reads(
+  engine: Engine,
+  find: Find,
+): Pick<
+  Caisson,
+  | 'runs'
+  | 'find'
+  | 'show'
+  | 'events'
+  | 'follow'
+  | 'watch'
+  | 'log'
+  | 'followLog'
+  | 'patch'
+  | 'saveOutputs'
+  | 'questions'
+  | 'approvals'
+  | 'decide'
+  | 'sessions'
+  | 'budget'
+  | 'spend'
+> {
+  const { ledger } = engine;
+  return {
+    runs: (filter) => Promise.resolve(listRuns(engine, filter)),
+    find: async (run) => find(run),
+    show: async (run) => showRun(engine, find(run)),
+    events: (run, { after } = {}) =>
+      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
+    follow: (run, how) => followRun(engine, find(run), how),
+    watch: (how) => readEvents(engine.feed, { after: ledger.lastOffset(), ...how }),
+    log: async (run, name) => readRunLog(engine, find(run), name),
+    followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
+    patch: async (run) => readPatch(engine, find(run)),
+    saveOutputs: async (run, to) => saveOutputs(engine, find(run), to),
+    questions: (filter) => openQuestions(engine).list(filter),
+    approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
+    decide: (approval, decision) => decideApproval(engine, approval, decision),
+    sessions: engine.sessions,
+    budget: (session) => Promise.resolve(engine.budget.standings(session)),
+    spend: (filter) => Promise.resolve(ledger.spend(filter)),
+  };
+}
+
+/** Keeps, proves and removes the work of runs. */
+function keeps(
+  engine: Engine,
+  find: Find,
+): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc' | 'usage'> {
+  return {
+    async apply(run, how) {
+      requireUnderstood(engine.config);
+      return applyRun(engine, find(run), how);
+    },
+    export: (run, to) => exportHere(engine, find(run), to),
+    verify: (run, how = {}) => verifyHere(engine, run, how),
+    async seal(run) {
+      await requireTrust(engine.config, ['keys', 'evidence']);
+      return sealEnded(engine, run === undefined ? undefined : find(run));
+    },
+    async forget(run) {
+      await requireTrust(engine.config, ['store']);
+      const runId = find(run);
+      await forgetRun(engine, runId);
+      return runId;
+    },
+    usage: () => measureUsage(engine),
+    async gc(how) {
+      await requireTrust(engine.config, ['store']);
+      return collectGarbage(engine, how);
+    },
+  };
+}

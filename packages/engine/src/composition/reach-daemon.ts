@@ -1,0 +1,90 @@
+/**
+ * Finds the daemon of a project. What we send it has our variables in it, so it shows first that it can read the key of
+ * our state folder, which is outside of the repository.
+ */
+import { randomBytes } from 'node:crypto';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '@caisson/ground';
+import { BusTopic, definedOnly, HostIntroduction } from '@caisson/protocol';
+import { connectSocket, createRemoteCaisson, type Connection } from '../api/index.ts';
+import type { SafeEventBus } from '../bus/index.ts';
+import type { Caisson, CaissonOptions } from '../caisson-contract.ts';
+import { readHostEnvironment, type LiveConfig } from '../config/index.ts';
+import { createSessions } from '../session/index.ts';
+import { findStateFolder, type OwnState } from '../trust/index.ts';
+import type { Engine } from './engine-contract.ts';
+
+/** A project whose configuration was read. */
+export interface Opening {
+  readonly cwd: string;
+  readonly bus: SafeEventBus;
+  readonly live: LiveConfig;
+}
+
+const PURPOSE = 'daemon';
+/** A daemon that was stopped accepts connections and says nothing. */
+const HELLO_WITHIN_MS = 2_000;
+
+export function daemonSocket(stateDir: string): string {
+  return join(stateDir, 'runtime', 'daemon.sock');
+}
+
+/** Null: there is none, it is of another version, or it must not be used. */
+export async function reachDaemon(opening: Opening, options: CaissonOptions): Promise<Caisson | null> {
+  const env = readHostEnvironment();
+  const { stateDir } = opening.live.current;
+  const socket = daemonSocket(stateDir);
+  // What is delivered to a caller's own functions happens in its process.
+  const isUnwanted =
+    options.daemon === false || env['CAISSON_NO_DAEMON'] === '1' || options.sinks !== undefined;
+  if (isUnwanted || !isOwnSocket(socket)) return null;
+  const state = findStateFolder(opening.live.current);
+  if (state === null) return null;
+  const connection = connectSocket(socket);
+  const refused = await findObjection(connection, state, options.version ?? 'unknown');
+  if (refused === null) return openRemote(opening, connection, env);
+  connection.close();
+  if (refused !== 'gone') options.onNotice?.(`${refused}; this command goes on without it.`);
+  return null;
+}
+
+function isOwnSocket(socket: string): boolean {
+  const found = lstatSync(socket, { throwIfNoEntry: false });
+  return found?.isSocket() === true && found.uid === process.geteuid?.();
+}
+
+/** Why this daemon is not used, in words; `gone` if there is none behind the socket. */
+async function findObjection(
+  connection: Connection,
+  state: OwnState,
+  version: string,
+): Promise<string | null> {
+  const nonce = randomBytes(16).toString('hex');
+  const signal = AbortSignal.timeout(HELLO_WITHIN_MS);
+  let introduced: HostIntroduction;
+  try {
+    const { body } = await connection.request({ method: 'GET', path: `/v1/hello?nonce=${nonce}`, signal });
+    const parts: Buffer[] = [];
+    for await (const part of body) parts.push(part);
+    introduced = HostIntroduction.parse(JSON.parse(Buffer.concat(parts).toString('utf8')));
+  } catch {
+    return signal.aborted ? `the daemon does not answer within ${HELLO_WITHIN_MS / 1000} s` : 'gone';
+  }
+  if (!state.stamp.isSigned(PURPOSE, nonce, introduced.proof))
+    return 'what listens on the socket of the daemon is not a daemon of this state folder';
+  if (introduced.version !== version)
+    return `the daemon has version ${introduced.version}, and this is ${version} (caisson down, then caisson up -d)`;
+  return null;
+}
+
+function openRemote({ cwd, bus, live }: Opening, connection: Connection, env: NodeJS.ProcessEnv): Caisson {
+  const { stateDir } = live.current;
+  const onReset = (session: string): void => bus.emit(BusTopic.SESSION_RESET, { session });
+  const sessions = createSessions({ stateDir, clock: systemClock, onReset });
+  return createRemoteCaisson({ connection, caller: { cwd, env: definedOnly(env) }, live, sessions, bus });
+}
+
+export function introduceHost({ stamp, hostId }: Engine, nonce: string, version: string): HostIntroduction {
+  return { version, pid: process.pid, hostId, proof: stamp.sign(PURPOSE, nonce) };
+}
