@@ -95,7 +95,7 @@ it('has any number of readers, of a run and of the project, whichever process wo
   const stop = new AbortController();
   const watched: string[] = [];
   const watching = (async () => {
-    for await (const event of caisson.watch({ signal: stop.signal }))
+    for await (const event of caisson.follow({ signal: stop.signal }))
       if (event.seq > 0) watched.push(`${event.runId} ${event.seq} ${event.type}`);
   })();
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello'));

@@ -127,7 +127,8 @@ export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line
     event,
     ({ data }) => `a newer version wrote it, as it stands: ${text(JSON.stringify(data))}`,
   );
-  const head = `${String(event.seq).padStart(4)}  ${event.at.slice(11, 23)}`;
+  const number = event.seq > 0 ? String(event.seq) : '-'; // of what is not recorded there is none
+  const head = `${number.padStart(4)}  ${event.at.slice(11, 23)}`;
   const said = `${recordedTypeOf(event).padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
   return [line`${style.dim(head)}  ${said}`, ...(event.type === 'script.ran' ? printed(event) : [])];
 }

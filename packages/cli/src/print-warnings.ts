@@ -4,13 +4,14 @@ import type { Output } from './output.ts';
 
 /**
  * Warnings of the host itself: a callback that could not be queued, a secret that others can read, evidence that was
- * not sealed, a blob that is not in the bucket. They are printed here in every output format, and nowhere else.
+ * not sealed, a blob that is not in the bucket, a host whose live events cannot be had. They are printed here in every output format, and nowhere else.
  */
 const HOST_SOURCES: ReadonlySet<string> = new Set([
   'apply',
   'bus',
   'callbacks',
   'evidence',
+  'hosts',
   'secrets',
   'store',
   'sweep',

@@ -38,6 +38,13 @@ export interface CaissonOptions extends EngineOptions {
   readonly onNotice?: (message: string) => void;
 }
 
+export interface FollowOptions extends Omit<ReadOptions, 'after'> {
+  /** Read what follows this `offset`; 0 for everything that is recorded. Default: from now on. */
+  readonly after?: number;
+  /** Only events of these runs. Default: of all, and of the project itself. */
+  readonly runs?: readonly string[];
+}
+
 /**
  * One project's runs. A run is named by a unique beginning or ending of its id, or `latest`. Close it when done;
  * closing cancels what this process still runs.
@@ -77,13 +84,17 @@ export interface Caisson {
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number. */
   events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
-  /** Recorded events, then the coming ones, until the run has ended. */
+  /**
+   * Recorded events, then the coming ones, until the run has ended, whichever process drives it. What is only told
+   * (`seq` 0: progress, heartbeats) comes between them, from the moment the reader has begun; a reader that is too slow
+   * gets a `gap` with the number of those it missed. Recorded ones are never missed.
+   */
   follow(run: string, options?: ReadOptions): AsyncIterable<EventEnvelope>;
   /**
-   * Every event of the project, of all runs and all processes, from now on or after an offset, until it is aborted or the
-   * project is closed. Any number of readers may read, each at its own pace.
+   * The same of the whole project, of all runs and all processes: from now on, or after an offset, until it is aborted or
+   * the project is closed. Any number of readers may read, each at its own pace.
    */
-  watch(options?: ReadOptions): AsyncIterable<EventEnvelope>;
+  follow(options?: FollowOptions): AsyncIterable<EventEnvelope>;
   /** What the agent printed, redacted. */
   log(run: string, name: LogName): Promise<Buffer>;
   /** What the agent printed and prints, until the run has ended. */

@@ -10,7 +10,7 @@ import { prepareCompileCache } from './composition/compile-cache.ts';
 import { openCallerRooms, openSecrets, type Environment } from './composition/as-caller.ts';
 import { searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
-import { obeyOrder } from './composition/obey-order.ts';
+import { obeyOrder, reportLive } from './composition/obey-order.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
@@ -66,7 +66,11 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const openPost = async (): Promise<void> => {
     if (post !== null) return void (await post);
     if (!base.hasFolder) throw new NoStateError(config.stateDir);
-    await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
+    await (post = hosts.open(
+      hostId,
+      (order) => obeyOrder(order, { approvals, dispatcher }),
+      (order, gone) => reportLive(order, gone, base.feed),
+    ));
     callbacks.resume();
   };
   let recovering: Promise<Recovered> | null = null;

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { RunStatus } from './dispatch-result.ts';
 import { ErrorInfo } from './errors.ts';
+import { EVENTS, type EventType } from './events.ts';
 import { RegistryKind } from './registry-schemas.ts';
 
 /** In a query everything is text. */
@@ -26,6 +27,8 @@ export type Caller = z.infer<typeof Caller>;
 
 /** A request as it comes: admission checks its members, and names what is wrong. */
 const AnyRequest = z.record(z.string(), z.unknown());
+
+const TypeName = z.enum(Object.keys(EVENTS) as [EventType, ...EventType[]]);
 
 const named = { run: z.string() };
 
@@ -55,7 +58,16 @@ export const ApiInputs = {
     caller: Caller,
   }),
   after: z.strictObject({ ...named, after: z.optional(textNumber()) }),
-  watch: z.strictObject({ after: z.optional(textNumber()) }),
+  follow: z.strictObject({
+    ...named,
+    after: z.optional(textNumber()),
+    types: z.optional(z.readonly(textList(TypeName))),
+  }),
+  followAll: z.strictObject({
+    after: z.optional(textNumber()),
+    runs: z.optional(z.readonly(textList(z.string()))),
+    types: z.optional(z.readonly(textList(TypeName))),
+  }),
   log: z.strictObject({ ...named, name: z.enum(['stdout', 'stderr']) }),
   saveTo: z.strictObject({ ...named, to: z.string() }),
   apply: z.strictObject({

@@ -3,13 +3,15 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatEvent } from '../format-event.ts';
 import type { Output } from '../output.ts';
+import { printWarnings } from '../print-warnings.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[RUN] [-f] [--after SEQ] [--stdout | --stderr] [--raw]',
   about:
-    'Of the newest run if RUN is left out. Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed:\n' +
+    'Of the newest run if RUN is left out. Events by default, each in words (-o ndjson has all of each); with -f also what is\n' +
+    'not recorded, as it happens, whichever process drives the run. With --stdout or --stderr what the agent itself printed:\n' +
     'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'continue until the run has ended' },
@@ -30,6 +32,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const runId = positionals[0] ?? 'latest';
+      printWarnings(caisson, output);
       if (options.stdout || options.stderr) {
         const name = options.stdout ? 'stdout' : 'stderr';
         const chunks = options.follow
@@ -45,8 +48,8 @@ export const command = defineCommand({
         : await caisson.events(runId, { after });
       const all: WireEvent[] = [];
       for await (const event of events) {
-        if (output.format === 'json') all.push(toWire(event));
-        else print(event);
+        if (output.format !== 'json') print(event);
+        else if (event.seq > 0) all.push(toWire(event)); // one value at the end: what is live has no meaning in it
       }
       if (output.format === 'json') output.result(all, () => []);
       return EXIT_CODES.finished;
@@ -82,11 +85,22 @@ function readAfter(text: string | undefined): number {
   return after;
 }
 
-/** A person sees the day once, and the time of each event; a program sees all of it. */
+/**
+ * A person sees the day once, the time of each event, and of what is live only news: each tool call is an event of its own,
+ * and a heartbeat says that nothing has changed. A program sees all of it.
+ */
 function createPrinter(output: Output): (event: EventEnvelope) => void {
   let day = '';
+  let progress = '';
   return (event) => {
     if (output.format !== 'human') return output.event(toWire(event));
+    if (event.type === 'worker.heartbeat') return;
+    if (event.type === 'worker.progress') {
+      const news = `${event.phase} ${event.message ?? ''}`;
+      if (news === progress || (event.message === undefined && progress.startsWith(`${event.phase} `)))
+        return;
+      progress = news;
+    }
     if (event.at.slice(0, 10) !== day)
       output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
     day = event.at.slice(0, 10);

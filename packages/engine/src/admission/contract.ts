@@ -12,6 +12,7 @@ import type {
   Bind,
   DispatchResult,
   EventEnvelope,
+  EventType,
   Grant,
   OutputName,
   PipelineSpec,
@@ -89,7 +90,10 @@ export interface Attachment {
 }
 
 export interface ReadOptions {
+  /** Read what follows this `seq`. Default: from the beginning. */
   readonly after?: number;
+  /** Only these; a `gap` comes in any case. Default: every type. */
+  readonly types?: readonly EventType[];
   readonly signal?: AbortSignal;
 }
 

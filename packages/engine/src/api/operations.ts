@@ -48,11 +48,11 @@ const READING = {
   events: json('GET /v1/runs/:run/events', ApiInputs.after, ({ caisson }, { run, after }) =>
     caisson.events(run, definedOnly({ after })),
   ),
-  follow: events('GET /v1/runs/:run/events/live', ApiInputs.after, ({ caisson }, { run, after }, signal) =>
-    caisson.follow(run, { ...definedOnly({ after }), signal }),
+  follow: events('GET /v1/runs/:run/events/live', ApiInputs.follow, ({ caisson }, { run, ...how }, signal) =>
+    caisson.follow(run, { ...definedOnly(how), signal }),
   ),
-  watch: events('GET /v1/events', ApiInputs.watch, ({ caisson }, { after }, signal) =>
-    caisson.watch({ ...definedOnly({ after }), signal }),
+  followAll: events('GET /v1/events', ApiInputs.followAll, ({ caisson }, how, signal) =>
+    caisson.follow({ ...definedOnly(how), signal }),
   ),
   log: bytes('GET /v1/runs/:run/logs/:name', ApiInputs.log, ({ caisson }, { run, name }) =>
     caisson.log(run, name),

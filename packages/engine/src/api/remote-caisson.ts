@@ -1,9 +1,9 @@
 /** The second implementation of `Caisson`: everything is asked of the host behind a connection. */
 import { resolve } from 'node:path';
 import type { Caller } from '@caisson/protocol';
-import type { RunHandle } from '../admission/index.ts';
+import type { ReadOptions, RunHandle } from '../admission/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
-import type { Caisson } from '../caisson-contract.ts';
+import type { Caisson, FollowOptions } from '../caisson-contract.ts';
 import type { LiveConfig } from '../config/index.ts';
 import type { Sessions } from '../session/index.ts';
 import { call, callForBytes, callForChunks, callForEvents } from './call.ts';
@@ -91,7 +91,6 @@ type Reading =
   | 'show'
   | 'events'
   | 'follow'
-  | 'watch'
   | 'log'
   | 'followLog'
   | 'patch'
@@ -112,9 +111,14 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
     find: (run) => find(connection, run),
     show: (run) => call(connection, OPERATIONS.show, { run }),
     events: (run, { after } = {}) => call(connection, OPERATIONS.events, { run, after }),
-    follow: (run, { after, signal } = {}) =>
-      callForEvents(connection, OPERATIONS.follow, { run, after }, signal),
-    watch: ({ after, signal } = {}) => callForEvents(connection, OPERATIONS.watch, { after }, signal),
+    follow: (first: string | FollowOptions = {}, how: ReadOptions = {}) => {
+      if (typeof first !== 'string') {
+        const { signal, ...query } = first;
+        return callForEvents(connection, OPERATIONS.followAll, query, signal);
+      }
+      const { signal, ...query } = how;
+      return callForEvents(connection, OPERATIONS.follow, { run: first, ...query }, signal);
+    },
     log: (run, name) => callForBytes(connection, OPERATIONS.log, { run, name }),
     followLog: (run, name, { signal } = {}) =>
       callForChunks(connection, OPERATIONS.followLog, { run, name }, signal),

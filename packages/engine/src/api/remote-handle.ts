@@ -41,8 +41,8 @@ export function createRemoteHandle(connection: Connection, runId: string): RunHa
   return {
     runId,
     isElsewhere: true,
-    events: ({ after, signal } = {}) =>
-      callForEvents(connection, OPERATIONS.follow, { run: runId, after }, signal),
+    events: ({ signal, ...how } = {}) =>
+      callForEvents(connection, OPERATIONS.follow, { run: runId, ...how }, signal),
     ended,
     cancel: ({ force, interrupt } = {}) =>
       void call(connection, OPERATIONS.cancel, { run: runId, force, interrupt }).catch(() => undefined),

@@ -2,7 +2,6 @@
 import { definedOnly, toEnvelope } from '@caisson/protocol';
 import { requireTrust, requireUnderstood } from './trusted-config.ts';
 import { type LiveConfig } from '../config/index.ts';
-import { readEvents } from '../dispatch/index.ts';
 import { type Engine } from '../engine.ts';
 import { attachRun } from '../operations/attach-run.ts';
 import { type Beside } from '../operations/beside-runs.ts';
@@ -13,6 +12,7 @@ import { describeContinuation } from '../operations/continue-run.ts';
 import { decideApproval } from '../operations/decide-approval.ts';
 import { discoverHere } from '../operations/discover-here.ts';
 import { dispatchOnce } from '../operations/dispatch-once.ts';
+import { followProject } from '../operations/follow-project.ts';
 import { followRunLog } from '../operations/follow-run-log.ts';
 import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
@@ -29,7 +29,8 @@ import { sendMessage } from '../operations/send-message.ts';
 import { runBackground, startBackground, takeRequest } from '../operations/start-background.ts';
 import { exportHere, verifyHere } from '../operations/verify-here.ts';
 import { listApprovals } from '../questions/index.ts';
-import type { Caisson } from '../caisson-contract.ts';
+import type { ReadOptions } from '../admission/index.ts';
+import type { Caisson, FollowOptions } from '../caisson-contract.ts';
 
 type Find = (given: string) => string;
 
@@ -120,7 +121,6 @@ function reads(
   | 'show'
   | 'events'
   | 'follow'
-  | 'watch'
   | 'log'
   | 'followLog'
   | 'patch'
@@ -139,8 +139,8 @@ function reads(
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
       Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
-    follow: (run, how) => followRun(engine, find(run), how),
-    watch: (how) => readEvents(engine.feed, { after: ledger.lastOffset(), ...how }),
+    follow: (first?: string | FollowOptions, how?: ReadOptions) =>
+      typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),
     log: async (run, name) => readRunLog(engine, find(run), name),
     followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
     patch: async (run) => readPatch(engine, find(run)),

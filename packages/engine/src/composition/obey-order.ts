@@ -1,8 +1,11 @@
 /**
- * Orders that another process may send to this host: report that it lives, stop a run, forward a message or a decision.
+ * Orders that another process may send to this host: report that it lives, stop a run, forward a message or a decision;
+ * or report what happens.
  */
+import { definedOnly, EVENTS, type EventType } from '@caisson/protocol';
 import type { Dispatcher } from '../admission/index.ts';
-import type { HostOrder, HostReply } from '../hosts/index.ts';
+import type { FollowOrder, HostOrder, HostReply } from '../hosts/index.ts';
+import type { EventFeed } from '../ledger/index.ts';
 import type { Approvals } from '../questions/index.ts';
 
 export async function obeyOrder(
@@ -20,4 +23,18 @@ export async function obeyOrder(
     handle.cancel({ force: order.force ?? false, interrupt: order.interrupt ?? false });
   if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
   return { ok: true };
+}
+
+/** Only what is live: a follower reads the record itself, from its own cursor, so that no broken connection costs it any. */
+export function reportLive(
+  { runs, types }: FollowOrder,
+  gone: AbortSignal,
+  feed: EventFeed,
+): AsyncIterable<object> {
+  return feed.live({ ...definedOnly({ runs, types: types?.filter(isKnown) }) }, gone);
+}
+
+/** A newer version may ask for more than there is here. */
+function isKnown(type: string): type is EventType {
+  return Object.hasOwn(EVENTS, type);
 }

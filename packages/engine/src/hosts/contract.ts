@@ -3,20 +3,19 @@
  * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means dead.
  * H2  Orders (cancel, send, approve) go to the host that owns the run; no other process touches its worker.
  * H3  While it lives it sets some space aside, for endings that must be recorded on a disk that its own runs filled.
+ * H4  Any process of the user may follow a host: it gets what happens there, live, and can neither slow the host nor
+ *     make its memory grow.
  */
-export interface HostOrder {
-  readonly kind: 'cancel' | 'send' | 'decide' | 'ping';
-  readonly runId?: string;
-  readonly force?: boolean;
-  readonly interrupt?: boolean;
-  readonly body?: string;
-  readonly approvalId?: string;
-  readonly decision?: 'allow' | 'deny';
-}
+import type { FollowOrder, HostOrder } from './orders.ts';
+
+export type { FollowOrder, HostOrder } from './orders.ts';
 
 export type HostReply =
   | { readonly ok: true; readonly value?: unknown }
   | { readonly ok: false; readonly message: string };
+
+/** What a follower gets, one object an event; shared objects are encoded once. It ends with the signal. */
+export type FollowHost = (order: FollowOrder, gone: AbortSignal) => AsyncIterable<object>;
 
 export interface HostPost {
   readonly hostId: string;
@@ -24,8 +23,8 @@ export interface HostPost {
 }
 
 export interface Hosts {
-  /** Starts to listen; `obey` carries out every order. */
-  open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>): Promise<HostPost>;
+  /** Starts to listen; `obey` carries out every order, and `follow` is what followers get. */
+  open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>, follow: FollowHost): Promise<HostPost>;
   isAlive(hostId: string): Promise<boolean>;
   /** Hosts whose socket is at least this old; a younger one may be opening. */
   list(olderThanMs: number): string[];
@@ -35,4 +34,13 @@ export interface Hosts {
   forget(hostId: string): void;
   /** Throws HostUnreachableError when there is no answer. */
   order(hostId: string, order: HostOrder): Promise<HostReply>;
+  /**
+   * Calls `receive` with each value that the host sends. Resolves when that is over, in whatever way: `ok` if the host
+   * was followed, else why not. A host that stands still is waited for.
+   */
+  follow(
+    hostId: string,
+    order: FollowOrder,
+    how: { receive(event: unknown): void; signal: AbortSignal },
+  ): Promise<HostReply>;
 }

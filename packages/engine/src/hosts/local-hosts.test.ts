@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLocalHosts } from './index.ts';
 import { HostUnreachableError } from './errors.ts';
-import type { HostOrder } from './contract.ts';
+import type { FollowHost, HostOrder } from './contract.ts';
 
 function createStateDir(...below: string[]): string {
   const base = mkdtempSync(join(tmpdir(), 'caisson-hosts-'));
@@ -17,16 +17,22 @@ function createStateDir(...below: string[]): string {
   return stateDir;
 }
 
+const NOTHING: FollowHost = async function* () {};
+
 const socketOf = (stateDir: string, hostId: string) => join(stateDir, 'runtime', 'hosts', `${hostId}.sock`);
 
 test('a host listens while it lives, for its user only, and takes orders', async () => {
   const stateDir = createStateDir();
   const hosts = createLocalHosts(stateDir);
   const received: HostOrder[] = [];
-  const post = await hosts.open('host_a', async (order) => {
-    received.push(order);
-    return { ok: true, value: 7 };
-  });
+  const post = await hosts.open(
+    'host_a',
+    async (order) => {
+      received.push(order);
+      return { ok: true, value: 7 };
+    },
+    NOTHING,
+  );
   expect(statSync(socketOf(stateDir, 'host_a')).mode & 0o777).toBe(0o600);
   expect(await hosts.isAlive('host_a')).toBe(true);
   const order: HostOrder = { kind: 'cancel', runId: 'run_x', force: true };
@@ -42,7 +48,7 @@ test('a host listens while it lives, for its user only, and takes orders', async
 
 test('what else the process writes meanwhile keeps its rights', async () => {
   const stateDir = createStateDir();
-  const opening = createLocalHosts(stateDir).open('host_a', async () => ({ ok: true }));
+  const opening = createLocalHosts(stateDir).open('host_a', async () => ({ ok: true }), NOTHING);
   const folder = join(stateDir, 'beside');
   mkdirSync(folder);
   expect(statSync(folder).mode & 0o700).toBe(0o700);
@@ -52,20 +58,27 @@ test('what else the process writes meanwhile keeps its rights', async () => {
 test('an order that fails, or is none, is answered', async () => {
   const stateDir = createStateDir();
   const hosts = createLocalHosts(stateDir);
-  const post = await hosts.open('host_a', async ({ kind }) => {
-    throw new Error(`no ${kind} today`);
-  });
+  const post = await hosts.open(
+    'host_a',
+    async ({ kind }) => {
+      throw new Error(`no ${kind} today`);
+    },
+    NOTHING,
+  );
   expect(await hosts.order('host_a', { kind: 'ping' })).toEqual({ ok: false, message: 'no ping today' });
-  const socket = connect(socketOf(stateDir, 'host_a'));
-  socket.write('{"kind":\n');
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  expect(JSON.parse(answer.toString())).toEqual({ ok: false, message: 'this is not an order' });
+  const tooMany = JSON.stringify({ kind: 'follow', runs: Array.from({ length: 1001 }, () => 'run_x') });
+  for (const line of ['{"kind":', '{"kind":"obey"}', '{"kind":"cancel","runId":7}', 'null', tooMany]) {
+    const socket = connect(socketOf(stateDir, 'host_a'));
+    socket.write(`${line}\n`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(JSON.parse(answer.toString())).toEqual({ ok: false, message: 'this is not an order' });
+  }
   await post.stop();
 });
 
 test('paths of any length work', async () => {
   const hosts = createLocalHosts(createStateDir('deep'.repeat(40), 'deeper'.repeat(30)));
-  const post = await hosts.open('host_a', async () => ({ ok: true }));
+  const post = await hosts.open('host_a', async () => ({ ok: true }), NOTHING);
   expect(await hosts.isAlive('host_a')).toBe(true);
   expect(await hosts.order('host_a', { kind: 'ping' })).toEqual({ ok: true });
   await post.stop();
@@ -75,7 +88,7 @@ test('a killed host is dead, a stopped one is not, and what a dead one left is t
   const stateDir = createStateDir();
   const hosts = createLocalHosts(stateDir);
   const program = `import { createLocalHosts } from './index.ts';
-    await createLocalHosts(${JSON.stringify(stateDir)}).open('host_b', async () => ({ ok: true }));
+    await createLocalHosts(${JSON.stringify(stateDir)}).open('host_b', async () => ({ ok: true }), async function* () {});
     console.log('open'); setInterval(() => undefined, 60_000);`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
     cwd: import.meta.dirname,

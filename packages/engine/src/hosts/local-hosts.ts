@@ -4,19 +4,21 @@ import { join } from 'node:path';
 import { removeFileSync } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
 import { isListening, listenPrivately, throughFolder } from '../platform/index.ts';
-import type { HostOrder, HostReply, Hosts } from './contract.ts';
+import type { FollowHost, HostOrder, HostReply, Hosts } from './contract.ts';
 import { giveBack, givePartBack, setAside } from './disk-reserve.ts';
 import { HostUnreachableError } from './errors.ts';
+import { followHost } from './follow-host.ts';
+import { createFollowers, type Followers } from './followers.ts';
+import { AnyOrder } from './orders.ts';
+import { HOST_ID } from './host-id.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
-/** A name from the ledger becomes part of a path that is removed. */
-const HOST_ID = /^[\w-]+$/;
 
 export function createLocalHosts(stateDir: string): Hosts {
   const folder = join(stateDir, 'runtime', 'hosts');
 
   return {
-    open: (hostId, obey) => openPost(folder, hostId, obey),
+    open: (hostId, obey, follow) => openPost(folder, hostId, obey, follow),
     isAlive: (hostId) => isListening(folder, `${hostId}.sock`),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
@@ -25,6 +27,7 @@ export function createLocalHosts(stateDir: string): Hosts {
     },
     freeReserve: (hostId) => HOST_ID.test(hostId) && givePartBack(folder, hostId),
     order: (hostId, order) => exchange(folder, hostId, order),
+    follow: (hostId, order, how) => followHost(folder, hostId, order, how),
   };
 }
 
@@ -39,9 +42,12 @@ function listSockets(folder: string, olderThanMs: number): string[] {
     .map((name) => name.slice(0, -'.sock'.length));
 }
 
-async function openPost(folder: string, hostId: string, obey: (order: HostOrder) => Promise<HostReply>) {
+type Obey = (order: HostOrder) => Promise<HostReply>;
+
+async function openPost(folder: string, hostId: string, obey: Obey, follow: FollowHost) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const server = createServer((socket) => serve(socket, obey));
+  const followers = createFollowers(follow);
+  const server = createServer((socket) => serve(socket, obey, followers));
   await throughFolder(folder, (prefix) => listenPrivately(server, `${prefix}/${hostId}.sock`));
   server.unref();
   setAside(folder, hostId);
@@ -49,6 +55,7 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
     hostId,
     async stop() {
       giveBack(folder, hostId); // closing the server may remove the socket
+      followers.stop(); // the server waits for every connection, also of one that never reads again
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
@@ -63,21 +70,30 @@ function removeTraces(folder: string, hostId: string): void {
   removeFileSync(join(folder, `${hostId}.sock`));
 }
 
-function serve(socket: Socket, obey: (order: HostOrder) => Promise<HostReply>): void {
+function serve(socket: Socket, obey: Obey, followers: Followers): void {
   const decoder = createNdjsonDecoder();
+  const answer = async (value: unknown): Promise<void> => {
+    const order = AnyOrder.safeParse(value).data;
+    if (order?.kind === 'follow') return followers.serve(socket, order);
+    const reply: HostReply =
+      order === undefined ? { ok: false, message: 'this is not an order' } : await obey(order);
+    socket.end(encodeNdjson(reply));
+  };
+  let isTaken = false;
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
-      const answer =
-        record.kind === 'value'
-          ? obey(record.value as HostOrder)
-          : Promise.reject(new Error('this is not an order'));
-      answer
-        .catch((error: unknown): HostReply => ({ ok: false, message: (error as Error).message }))
-        .then((reply) => socket.end(encodeNdjson(reply)))
+      if (isTaken) return; // a connection is for one order
+      isTaken = true;
+      answer(record.kind === 'value' ? record.value : null)
+        .catch((error: unknown) => socket.end(encodeNdjson(refusal(error))))
         .catch(() => socket.destroy());
     }
   });
+}
+
+function refusal(error: unknown): HostReply {
+  return { ok: false, message: (error as Error).message };
 }
 
 function exchange(folder: string, hostId: string, order: HostOrder): Promise<HostReply> {

@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
 import { expect, onTestFinished, test } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
-import { createFeed, createRecorder, openLedger, type FeedQuery, type PublishedEvent } from './index.ts';
+import {
+  createFeed,
+  createRecorder,
+  openLedger,
+  parseLiveEvent,
+  type FeedQuery,
+  type LiveSource,
+  type PublishedEvent,
+} from './index.ts';
 
 const RUN = 'run_00000000000000000001';
 const OTHER = 'run_00000000000000000002';
@@ -138,4 +146,101 @@ test('a reader begins after its own cursor, and one that stops early leaves noth
   stage.feed.stop();
   await waiting;
   expect(stage.watches()).toBe(0);
+});
+
+/** What a process publishes, as it comes over a socket. */
+function liveOf({ feed }: Pick<ReturnType<typeof open>, 'feed'>): LiveSource {
+  return (receive) => {
+    const stopping = new AbortController();
+    void (async () => {
+      for await (const live of feed.live({}, stopping.signal)) {
+        const parsed = parseLiveEvent(JSON.parse(JSON.stringify(live)));
+        if (parsed !== null) receive(parsed);
+      }
+    })();
+    return () => stopping.abort();
+  };
+}
+
+test('live events of another process come in their place, to a reader of its run and one of everything', async () => {
+  const here = open();
+  const there = open(here.file);
+  const over = new AbortController();
+  const emit = (message: string): void =>
+    there.record.publish('worker.progress', { phase: 'agent', message }, 1);
+  const append = (position: number) =>
+    there.record.append('run.queued', { position, limit: 1 }, { attempt: 0 });
+  await append(0);
+  const others = liveOf(there);
+  const ends = (count: number) => count === 7 && over.abort();
+  const all = collect(here, { signal: over.signal, others });
+  const run = collect(here, { runId: RUN, signal: over.signal, others }, ends);
+  await new Promise(setImmediate);
+  emit('a');
+  await append(1);
+  emit('b');
+  emit('c');
+  await append(2);
+  emit('d');
+  expect(await run).toEqual([0, 'a', 1, 'b', 'c', 2, 'd']);
+  expect(await all).toEqual([0, 'a', 1, 'b', 'c', 2, 'd']);
+});
+
+test('a filter leaves out runs and types, and what it leaves out is seen by nobody but the caller of the feed', async () => {
+  const here = open();
+  const there = open(here.file);
+  const other = there.recorder.of(OTHER);
+  const over = new AbortController();
+  const seen: string[] = [];
+  const query: FeedQuery = {
+    runs: [OTHER],
+    types: ['worker.progress', 'warning'],
+    until: over.signal,
+    others: liveOf(there),
+    onRecorded: ({ type }) => seen.push(type),
+  };
+  const read = collect(here, query, (count) => count === 2 && over.abort());
+  await new Promise(setImmediate);
+  there.record.publish('worker.progress', { phase: 'agent', message: 'of another run' }, 1);
+  other.publish('worker.heartbeat', SAMPLE_DATA['worker.heartbeat'], 1);
+  other.publish('worker.progress', { phase: 'agent', message: 'a' }, 1);
+  await there.record.append('warning', SAMPLE_DATA.warning, { attempt: 0 });
+  await other.append('run.queued', { position: 1, limit: 1 }, { attempt: 0 });
+  await other.append('warning', SAMPLE_DATA.warning, { attempt: 0 });
+  expect(await read).toEqual(['a', 'warning']);
+  expect(seen).toEqual(['warning', 'run.queued', 'warning']);
+});
+
+test('a process that does not read what is live there gets their number, and adds what it loses itself', async () => {
+  const { feed, record } = open();
+  const emit = (count: number): void => {
+    for (const index of numbers(count))
+      record.publish('worker.progress', { phase: 'agent', message: `c${index}` }, 1);
+  };
+  const stop = new AbortController();
+  const live = feed.live({ runs: [RUN] }, stop.signal);
+  const first = live.next();
+  emit(1);
+  expect((await first).value?.event.seq).toBe(0);
+  emit(2500);
+  const gap = (await live.next()).value;
+  expect(gap?.event).toMatchObject({ type: 'gap', runId: RUN, data: { count: 2000 } });
+  const rest = [];
+  while (rest.length < 500) rest.push((await live.next()).value?.event.type);
+  expect(new Set(rest)).toEqual(new Set(['worker.progress']));
+  stop.abort();
+  expect((await live.next()).done).toBe(true);
+
+  const reader = open();
+  const over = new AbortController();
+  const push = Promise.withResolvers<Parameters<LiveSource>[0]>();
+  const source: LiveSource = (receive) => {
+    push.resolve(receive);
+    return () => undefined;
+  };
+  const read = collect(reader, { runId: RUN, until: over.signal, others: source });
+  const receive = await push.promise;
+  for (const _index of numbers(1001)) if (gap !== undefined) receive(gap);
+  over.abort();
+  expect(await read).toEqual([{ gap: 1000 * 2000 }, { gap: 2000 }]);
 });

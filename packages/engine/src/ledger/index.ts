@@ -13,6 +13,7 @@ export type { EndedRun } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';
+export { parseLiveEvent, type EventFilter, type LiveSource, type PlacedEvent } from './live-event.ts';
 export { createRecorder, NO_ATTEMPT } from './recorder.ts';
 export type { Emit, Recorder, RunRecord } from './recorder.ts';
 export { hashEvent, toChainEvent, ZERO_HASH } from './event-record.ts';

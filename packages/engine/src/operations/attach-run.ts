@@ -1,10 +1,10 @@
-/** A handle on a run that any host drives, this one or another: events from the ledger, orders through its host. */
+/** A handle on a run that any host drives, this one or another: what happens, and orders through its host. */
 import type { DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import { type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { cancelRun } from './cancel-run.ts';
-import { followRun } from './follow-run.ts';
+import { followRun, waitForEnding } from './follow-run.ts';
 import { sendMessage } from './send-message.ts';
 
 export function attachRun(engine: Engine, runId: string): RunHandle {
@@ -21,6 +21,6 @@ export function attachRun(engine: Engine, runId: string): RunHandle {
 }
 
 async function waitForEnd(engine: Engine, runId: string): Promise<DispatchResult> {
-  for await (const event of followRun(engine, runId)) void event;
+  await waitForEnding(engine, runId);
   return describeRun(engine.rooms, runId);
 }

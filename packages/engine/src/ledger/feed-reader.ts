@@ -1,0 +1,189 @@
+/** One reader of the feed (F1 to F4 in `feed.ts`): its cursor, and what waits for it. */
+import type { Clock } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
+import type { PublishedEvent, Ledger, StoredEvent } from './contract.ts';
+import {
+  composeGap,
+  countLive,
+  createFilter,
+  type EventFilter,
+  type LiveSource,
+  type PlacedEvent,
+} from './live-event.ts';
+import { MAX_WAITING } from './live-queue.ts';
+
+const PAGE = 500;
+/** A change of another process that the watch did not report is found after this. */
+const POLL_MS = 250;
+
+export interface FeedQuery extends EventFilter {
+  /** Absent: everything that happens in the project, in the order of its offsets. */
+  readonly runId?: string;
+  /** Read what follows this `seq` (with `runId`) or `offset` (without). Default: from the beginning. */
+  readonly after?: number | undefined;
+  /** Ends the reading at once. */
+  readonly signal?: AbortSignal | undefined;
+  /** Ends the reading when everything that was recorded until then is read. */
+  readonly until?: AbortSignal | undefined;
+  /** Called before the ledger is looked at again because nothing came for a while. */
+  onIdle?(): Promise<void>;
+  /** Called with each recorded event as its turn comes, also with those that the filter leaves out. */
+  onRecorded?(event: PublishedEvent): unknown;
+  /** Live events of other processes; those of this one come anyway. */
+  readonly others?: LiveSource | undefined;
+}
+
+interface ReaderRooms {
+  readonly ledger: Pick<Ledger, 'read'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+}
+
+export class FeedReader {
+  readonly #rooms: ReaderRooms;
+  readonly #query: FeedQuery;
+  readonly #passes: (event: PublishedEvent) => boolean;
+  #cursor: number;
+  #waiting: PlacedEvent[] = [];
+  #leftOut = 0;
+  /** The ledger may have more than what was published here. */
+  #isBehind = true;
+  #wake = (): void => undefined;
+
+  constructor(rooms: ReaderRooms, query: FeedQuery) {
+    this.#rooms = rooms;
+    this.#query = query;
+    this.#passes = createFilter(query);
+    this.#cursor = query.after ?? 0;
+  }
+
+  push(placed: PlacedEvent): void {
+    const { event } = placed;
+    if (event.type !== 'gap' && this.#query.runId !== undefined && event.runId !== this.#query.runId) return;
+    if (event.seq === 0 && !this.#passes(event)) return;
+    if (this.#waiting.length >= MAX_WAITING) this.#shed();
+    this.#waiting.push(placed);
+    this.#wake();
+  }
+
+  /** What that process recorded before it is in the ledger, and comes first. */
+  pushOfOther(live: PlacedEvent): void {
+    this.#isBehind = true;
+    this.push(live);
+  }
+
+  lookAgain(): void {
+    this.#isBehind = true;
+    this.#wake();
+  }
+
+  async *read(): AsyncGenerator<PublishedEvent, void, void> {
+    const { until } = this.#query;
+    while (!this.#isAborted()) {
+      const isLast = until?.aborted === true;
+      if (isLast || this.#hasHole()) this.#isBehind = true;
+      for (const event of this.#take()) {
+        if (event.seq > 0) this.#query.onRecorded?.(event);
+        if (!this.#passes(event)) continue;
+        yield event;
+        if (this.#isAborted()) return;
+      }
+      if (this.#isBehind || this.#waiting.length > 0) continue;
+      if (isLast) return;
+      if ((await this.#nextChange()) === 'idle') await this.#lookWhenIdle();
+    }
+  }
+
+  #isAborted(): boolean {
+    return this.#query.signal?.aborted === true;
+  }
+
+  /** Another process recorded something between what was published here. */
+  #hasHole(): boolean {
+    let next = this.#cursor + 1;
+    for (const { event } of this.#waiting) {
+      const position = this.#positionOf(event);
+      if (event.seq === 0 || position < next) continue;
+      if (position > next) return true;
+      next += 1;
+    }
+    return false;
+  }
+
+  #take(): PublishedEvent[] {
+    const stored = this.#isBehind ? this.#readStored() : null;
+    this.#isBehind = stored?.length === PAGE;
+    if (stored !== null && this.#isBehind) return this.#pass(stored, []);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const isNew = ({ event }: PlacedEvent): boolean =>
+      event.seq > 0 && this.#positionOf(event) > this.#cursor;
+    const recorded = stored ?? waiting.filter(isNew).map(({ event }) => event);
+    const taken = this.#pass(
+      recorded,
+      waiting.filter(({ event }) => event.seq === 0),
+    );
+    return this.#leftOut === 0 ? taken : [this.#reportGap(taken[0]), ...taken];
+  }
+
+  /** Both in order; moves the cursor behind them. */
+  #pass(recorded: readonly PublishedEvent[], told: readonly PlacedEvent[]): PublishedEvent[] {
+    const merged: PublishedEvent[] = [];
+    const rest = told[Symbol.iterator]();
+    let next = rest.next();
+    for (const event of recorded) {
+      this.#cursor = this.#positionOf(event);
+      for (; next.done !== true && next.value.place < event.offset; next = rest.next())
+        merged.push(next.value.event);
+      merged.push(event);
+    }
+    for (; next.done !== true; next = rest.next()) merged.push(next.value.event);
+    return merged;
+  }
+
+  #readStored(): StoredEvent[] {
+    const { runId } = this.#query;
+    const after = this.#cursor;
+    return this.#rooms.ledger.read({ ...definedOnly({ runId }), after, limit: PAGE });
+  }
+
+  /** F3: what was recorded is in the ledger, and the rest is counted. */
+  #shed(): void {
+    this.#leftOut += this.#waiting.reduce((sum, each) => sum + countLive(each), 0);
+    this.#waiting = [];
+    this.#isBehind = true;
+  }
+
+  #reportGap(next: PublishedEvent | undefined): PublishedEvent {
+    const count = this.#leftOut;
+    this.#leftOut = 0;
+    return composeGap(count, this.#query.runId ?? null, next?.at);
+  }
+
+  #positionOf(event: PublishedEvent): number {
+    return this.#query.runId === undefined ? event.offset : event.seq;
+  }
+
+  async #lookWhenIdle(): Promise<void> {
+    await this.#query.onIdle?.();
+    this.#isBehind = true;
+  }
+
+  #nextChange(): Promise<'woken' | 'idle'> {
+    const { signal, until } = this.#query;
+    if (signal?.aborted === true || until?.aborted === true) return Promise.resolve('woken');
+    return new Promise((resolve) => {
+      const done = (how: 'woken' | 'idle') => () => {
+        cancelPoll();
+        signal?.removeEventListener('abort', woken);
+        until?.removeEventListener('abort', woken);
+        this.#wake = () => undefined;
+        resolve(how);
+      };
+      const woken = done('woken');
+      this.#wake = woken;
+      const cancelPoll = this.#rooms.clock.setTimer(POLL_MS, done('idle'));
+      signal?.addEventListener('abort', woken, { once: true });
+      until?.addEventListener('abort', woken, { once: true });
+    });
+  }
+}
