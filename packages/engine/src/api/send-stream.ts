@@ -15,8 +15,8 @@ export function untilClosed(outgoing: Outgoing): AbortSignal {
 }
 
 /**
- * Writes as fast as the reader reads; a reader that goes away ends it. The status went out before the first part, so an
- * error on the way cuts the connection.
+ * Writes as fast as the reader reads; a reader that goes away ends it. What is wrong before the first part is thrown; an
+ * error after it cuts the connection, because the status is out.
  */
 export async function sendStream(
   outgoing: Outgoing,
@@ -24,16 +24,17 @@ export async function sendStream(
   parts: AsyncIterable<string | Buffer>,
 ): Promise<void> {
   const response = outgoing as ServerResponse;
+  const iterator = parts[Symbol.asyncIterator]();
+  let next = await iterator.next();
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' });
-  response.flushHeaders();
   try {
-    for await (const part of parts) {
-      if (response.destroyed) return;
-      if (!response.write(part)) await drained(response);
-    }
+    for (; next.done !== true && !response.destroyed; next = await iterator.next())
+      if (!response.write(next.value)) await drained(response);
     response.end();
   } catch {
     response.destroy();
+  } finally {
+    await iterator.return?.();
   }
 }
 

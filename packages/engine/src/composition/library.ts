@@ -140,9 +140,11 @@ function reads(
     events: (run, { after } = {}) =>
       Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
     follow: (first?: string | FollowOptions, how?: ReadOptions) =>
-      typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),
+      whenRead(() =>
+        typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),
+      ),
     log: async (run, name) => readRunLog(engine, find(run), name),
-    followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
+    followLog: (run, name, how) => whenRead(() => followRunLog(engine, find(run), name, how)),
     patch: async (run) => readPatch(engine, find(run)),
     saveOutputs: async (run, to) => saveOutputs(engine, find(run), to),
     questions: (filter) => openQuestions(engine).list(filter),
@@ -182,4 +184,9 @@ function keeps(
       return collectGarbage(engine, how);
     },
   };
+}
+
+/** What is wrong with a stream is thrown to its reader, as from another process. */
+async function* whenRead<T>(open: () => AsyncIterable<T>): AsyncGenerator<T> {
+  yield* open();
 }

@@ -1,0 +1,189 @@
+/** One contract, two implementations: everything here is asked in this process, and of a daemon over its socket. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createCaisson, type Caisson, type DispatchRequest, type EventEnvelope } from 'caisson';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+const command = (...argv: string[]): DispatchRequest => ({ runtime: 'command', argv });
+const shell = (script: string): DispatchRequest => command('sh', '-c', script);
+
+async function collect(events: AsyncIterable<EventEnvelope>): Promise<EventEnvelope[]> {
+  const all: EventEnvelope[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+interface Opened {
+  readonly project: Project;
+  readonly caisson: Caisson;
+}
+
+async function open(over: 'process' | 'daemon'): Promise<Opened> {
+  const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
+  if (over === 'daemon') {
+    expect(await project.caisson('up', '-d')).toMatchObject({ code: 0 });
+    onTestFinished(() => void project.caisson('down', '--now'));
+  }
+  const caisson = await createCaisson({
+    cwd: project.root,
+    daemon: over === 'daemon',
+    onNotice(notice) {
+      throw new Error(notice); // the daemon must be used
+    },
+  });
+  onTestFinished(() => caisson.close());
+  return { project, caisson };
+}
+
+describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
+  it('gives back a result, its events in order, and what the run left', async () => {
+    const { project, caisson } = await open(over);
+    const run = await caisson.dispatch(
+      shell('echo hello; echo oops >&2; echo new > new.txt; mkdir outputs; echo out > outputs/report'),
+    );
+    const events = (await collect(run.events())).filter(({ seq }) => seq > 0);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events[0]?.type).toBe('dispatch.accepted');
+    const result = await run.ended;
+    expect(result).toMatchObject({ runId: run.runId, status: 'done', stdout: 'hello\n', exitCode: 0 });
+    expect(await caisson.events(run.runId)).toEqual(events);
+    expect(await caisson.events(run.runId, { after: 2 })).toEqual(events.slice(2));
+    expect(await collect(caisson.follow(run.runId, { after: 2 }))).toEqual(events.slice(2));
+    const shown = await caisson.show(run.runId.slice(-6));
+    expect(shown).toMatchObject({ runId: run.runId, status: 'done', result: result.result });
+    expect(await caisson.find('latest')).toBe(run.runId);
+    expect((await caisson.log(run.runId, 'stderr')).toString()).toBe('oops\n');
+    const chunks: Buffer[] = [];
+    for await (const chunk of caisson.followLog(run.runId, 'stdout')) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe('hello\n');
+    expect((await caisson.patch(run.runId)).toString()).toContain('+new');
+    expect(await caisson.saveOutputs(run.runId, join(project.root, 'taken'))).toEqual(['report']);
+    expect(await caisson.apply(run.runId)).toMatchObject({ kind: 'applied', files: ['new.txt'] });
+    expect(readFileSync(join(project.root, 'new.txt'), 'utf8')).toBe('new\n');
+    expect(await caisson.verify(run.runId)).toMatchObject({ runId: run.runId, outcome: 'ok' });
+    const file = join(project.root, 'run.caisson');
+    await caisson.export(run.runId, file);
+    expect((await project.caisson('verify', file)).code).toBe(0);
+    expect(await caisson.seal()).toEqual([]);
+    expect(await caisson.spend()).toEqual(expect.any(Array));
+    expect(await caisson.budget()).toEqual(expect.any(Array));
+    expect((await caisson.usage()).bytes).toBeGreaterThan(0);
+    expect(await caisson.gc()).toMatchObject({ freedBytes: expect.any(Number) as number });
+    expect(await caisson.forget(run.runId)).toBe(run.runId);
+  }, 60_000);
+
+  it('says no with the same words, codes and data', async () => {
+    const { caisson } = await open(over);
+    await expect(caisson.dispatch({ runtime: 'command' })).rejects.toMatchObject({
+      code: 'TASK_REFUSED',
+      refusal: { check: 'task-present', kind: 'usage' },
+    });
+    await expect(caisson.dispatch({ ...command('true'), nonsense: 1 } as never)).rejects.toMatchObject({
+      code: 'TASK_REFUSED',
+      message: expect.stringContaining('nonsense') as string,
+    });
+    await expect(caisson.show('run_none')).rejects.toMatchObject({
+      code: 'RUN_NOT_FOUND',
+      remedy: 'caisson runs lists the runs of this project.',
+    });
+    await expect(collect(caisson.follow('run_none'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    await expect(caisson.patch('run_none')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    await expect(caisson.decide('latest', 'allow')).rejects.toMatchObject({ code: 'APPROVAL_CLOSED' });
+    await expect(caisson.answer('question_none', 'x')).rejects.toMatchObject({
+      code: expect.any(String) as string,
+    });
+    await expect(caisson.registry.get('agents', 'nobody')).rejects.toMatchObject({
+      code: expect.any(String) as string,
+    });
+    expect(await caisson.runs()).toEqual([]);
+  });
+
+  it('passes on streams both ways, in order', async () => {
+    const { caisson } = await open(over);
+    const written: string[] = [];
+    const run = await caisson.dispatch(shell('while read -r line; do echo "got $line"; done; echo end >&2'), {
+      write(name, bytes) {
+        written.push(`${name} ${Buffer.from(bytes).toString()}`);
+        return Promise.resolve();
+      },
+      input: Readable.from(['one\n', 'two\n']),
+    });
+    expect(await run.ended).toMatchObject({ status: 'done', stdout: 'got one\ngot two\n' });
+    expect(written.filter((part) => part.startsWith('stdout')).join('')).toContain('got one');
+    expect(written.join('')).toContain('stderr end\n');
+  });
+
+  it('has any number of readers, of a run and of the project, and each can leave', async () => {
+    const { caisson } = await open(over);
+    const stop = new AbortController();
+    const watched: string[] = [];
+    const watching = (async () => {
+      for await (const { seq, runId } of caisson.follow({ signal: stop.signal }))
+        if (seq > 0) watched.push(`${runId} ${seq}`);
+    })();
+    const run = await caisson.dispatch(shell('sleep 1; echo hello'));
+    for await (const event of run.events()) if (event.type === 'dispatch.accepted') break;
+    const readers = await Promise.all(Array.from({ length: 8 }, () => collect(run.events())));
+    const recorded = (await caisson.events(run.runId)).map(({ seq }) => seq);
+    for (const read of readers) expect(read.map(({ seq }) => seq).filter((seq) => seq > 0)).toEqual(recorded);
+    await expect.poll(() => watched).toEqual(recorded.map((seq) => `${run.runId} ${seq}`));
+    stop.abort();
+    await watching;
+    const left = new AbortController();
+    left.abort();
+    expect(await collect(caisson.follow(run.runId, { signal: left.signal }))).toEqual([]);
+  }, 60_000);
+
+  it('steers runs: messages, questions, continuations, cancels', async () => {
+    const { caisson } = await open(over);
+    const asking = await caisson.dispatch(
+      shell('test -e done || { echo \'{"question":"which?"}\' > .caisson/needs_input.json; }'),
+    );
+    expect((await asking.ended).status).toBe('waiting');
+    expect(await caisson.questions({ status: 'open' })).toMatchObject([
+      { runId: asking.runId, text: 'which?' },
+    ]);
+    const answered = await caisson.answer(asking.runId, 'this');
+    await answered.ended;
+    expect((await caisson.show(asking.runId)).status).toBe('answered');
+    const again = await caisson.retry(asking.runId);
+    expect((await again.ended).runId).not.toBe(asking.runId);
+    expect(await caisson.continuation(again.runId, null, { priority: 1 })).toMatchObject({
+      continues: again.runId,
+      priority: 1,
+    });
+    const long = await caisson.dispatch(command('sleep', '600'));
+    for await (const event of long.events()) if (event.type === 'dispatch.started') break;
+    expect(await caisson.send(long.runId, 'hello')).toMatch(/^message_/);
+    expect((await caisson.runs({ status: ['running', 'queued'] })).map(({ runId }) => runId)).toEqual([
+      long.runId,
+    ]);
+    const attached = await caisson.attach(long.runId);
+    expect(await caisson.cancel(long.runId)).toBe('asked');
+    expect((await attached.ended).status).toBe('cancelled');
+    expect((await long.ended).status).toBe('cancelled');
+    expect(await caisson.cancel(long.runId)).toBe('ended-already');
+    expect(await caisson.runs({ newestFirst: true, limit: 1 })).toMatchObject([{ runId: long.runId }]);
+  }, 60_000);
+
+  it('starts a detached run, and keeps names, boards and programs', async () => {
+    const { project, caisson } = await open(over);
+    project.write('agent.yaml', 'runtime: command\nmode: suggest\n');
+    await caisson.registry.register('agents', 'reader', join(project.root, 'agent.yaml'));
+    expect(await caisson.registry.list('agents')).toMatchObject([{ name: 'reader', version: 1 }]);
+    expect(await caisson.registry.get('agents', 'reader')).toMatchObject({
+      name: 'reader',
+      source: 'registry',
+    });
+    await caisson.sessions.board('team').write({ key: 'port', value: 1, by: { runId: null } });
+    expect(await caisson.sessions.list()).toMatchObject([{ name: 'team', boardKeys: 1 }]);
+    expect((await caisson.runtimes()).map(({ name }) => name)).toContain('native');
+    const runId = await caisson.dispatchDetached(shell('echo detached'), [
+      join(import.meta.dirname, '../../packages/cli/bin/caisson.js'),
+    ]);
+    const events = await collect(caisson.follow(runId));
+    expect(events.at(-1)?.type).toMatch(/^(dispatch\.finished|evidence\.sealed)$/);
+  }, 60_000);
+});
