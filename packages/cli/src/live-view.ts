@@ -1,6 +1,5 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
-import { canAsk } from './ask-on-terminal.ts';
 import { formatEvent } from './format-event.ts';
 import { isCommand } from './format-reply.ts';
 import { firstLine, formatRemark } from './format-remark.ts';
@@ -59,7 +58,7 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
   return {
     show(event) {
       const lines = formatWork(state, event, format(), output.isInteractive);
-      const remark = absorb(state, event, runId, () => canAsk(output));
+      const remark = absorb(state, event, runId);
       if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
       else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
       else if (remark !== null) output.note(formatRemark(remark, format()));
@@ -116,7 +115,7 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
 }
 
 /** Handles an event; returns a line to keep on the screen, or null. */
-function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () => boolean): string | null {
+function absorb(state: State, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
       state.isOfCommand = isCommand(event);
@@ -165,8 +164,6 @@ function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () =
     case 'script.ran':
       if (event.lens !== 'gate') return null; // verify.ran says it
       return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
-    case 'approval.requested':
-      return isAsked() ? null : `waits for your decision: ${event.what} (caisson approvals)`;
     default:
       return null;
   }

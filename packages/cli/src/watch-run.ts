@@ -1,6 +1,7 @@
 /** Watches a run to its end, live, and reports how it ended. */
 import type { Caisson, RunHandle } from '@caisson/engine';
 import { toWire, type DispatchResult, type EnvelopeOf } from '@caisson/protocol';
+import { createApprovalAnnouncer } from './announce-approvals.ts';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
@@ -17,6 +18,8 @@ export interface WatchOptions {
   readonly detail?: Detail;
   /** What its command prints is passed on as it comes. */
   readonly isStreamed?: boolean;
+  /** The one of the command line; a line that answers a question needs it, too. */
+  readonly stateDir?: string | undefined;
 }
 
 export interface WatchedRun {
@@ -75,7 +78,7 @@ async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied = false, detail, isStreamed = false, startedMs, onReady }: Watching,
+  { isApplied = false, detail, isStreamed = false, stateDir, startedMs, onReady }: Watching,
 ): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
@@ -83,6 +86,7 @@ async function follow(
   const view = createLiveView(output, handle.runId, detail);
   const beside: Output = { ...output, note: view.note };
   const asker = createTerminalAsker(beside, decide);
+  const announce = createApprovalAnnouncer(beside, stateDir);
   onReady(beside);
   if (handle.isEarlier === true)
     output.note(`${handle.runId} already has this idempotency key; nothing new is started`);
@@ -97,6 +101,7 @@ async function follow(
         lastReason = event.reason;
       }
       asker.receive(event);
+      announce(event);
     }
     const result = await handle.ended;
     asker.stop();
