@@ -1,6 +1,7 @@
 /** What was asked of a run, and with what it ran. */
 import type { DispatchResult, EnvelopeOf } from '@caisson/protocol';
 import { labelled } from './format-ending.ts';
+import { describeUnenforced } from './format-limits.ts';
 import { textLines, type Line } from './painted.ts';
 
 const MAX_TASK_LINES = 20;
@@ -51,7 +52,7 @@ export function describeRan(
     ...(pipeline === undefined ? [] : [named('pipeline', { name: pipeline.id, hash: pipeline.hash })]),
     ...(runtime === 'command' ? [] : [describeModel(model)]),
     `grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`,
-    ...describeUnenforcedLimits(result),
+    ...describeLimits(result),
   ];
 }
 
@@ -62,13 +63,8 @@ function describeModel({ requested, served }: DispatchResult['resolved']['model'
 }
 
 /** Defaults that this machine could not enforce are recorded, and shown. */
-function describeUnenforcedLimits({ result }: DispatchResult): string[] {
-  if (result === null || result.policy.enforced['cgroup'] !== false) return [];
-  const { memory, cpus, pids } = result.policy.grant.limits;
-  const unenforced = Object.entries({ memory, cpus, pids }).flatMap(([name, limit]) =>
-    limit === undefined ? [] : [name],
-  );
-  return unenforced.length === 0
-    ? []
-    : [`limits: ${unenforced.join(', ')} not enforced here (caisson doctor says why)`];
+function describeLimits({ result }: DispatchResult): string[] {
+  const { grant, enforced } = result?.policy ?? {};
+  const unenforced = describeUnenforced(grant?.limits ?? {}, enforced ?? {});
+  return unenforced === null ? [] : [unenforced];
 }

@@ -15,6 +15,7 @@ import {
   listBeside,
   listOutsideScope,
 } from './format-ending.ts';
+import { findUnreached } from './format-hint.ts';
 import { describeNext } from './format-next.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
@@ -64,9 +65,20 @@ export function formatRun(
       'Next',
       isForgotten
         ? []
-        : [...describeHint(result, events.some(isCommand)), ...describeNext(result, events.some(isInPlace))],
+        : [
+            ...describeHint(result, events.some(isCommand), findFirst(events, findUnreached)),
+            ...describeNext(result, events.some(isInPlace)),
+          ],
     ),
   ].flat();
+}
+
+function findFirst<T>(events: readonly EventEnvelope[], find: (event: EventEnvelope) => T | null): T | null {
+  for (const event of events) {
+    const found = find(event);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** From the acceptance to the ending. */

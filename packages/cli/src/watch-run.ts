@@ -5,6 +5,7 @@ import { createApprovalAnnouncer } from './announce-approvals.ts';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
+import { findUnreached } from './format-hint.ts';
 import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
 import { createLiveView, type Detail } from './live-view.ts';
@@ -83,6 +84,7 @@ async function follow(
   let worksInPlace = false;
   let lastReason = '';
   let isOfCommand = false;
+  let unreached: string | null = null;
   const view = createLiveView(output, handle.runId, detail);
   const beside: Output = { ...output, note: view.note };
   const asker = createTerminalAsker(beside, decide);
@@ -95,6 +97,7 @@ async function follow(
       output.event(toWire(event));
       worksInPlace ||= isInPlace(event);
       isOfCommand ||= isCommand(event);
+      unreached ??= findUnreached(event);
       view.show(event);
       if (event.type === 'settle.waiting') {
         beside.note(describeWait(event, lastReason));
@@ -110,8 +113,8 @@ async function follow(
     // On a terminal it stands right above.
     const isRead = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
     const elapsedMs = performance.now() - startedMs;
-    const work = { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown: isPassed || isRead };
-    printResult(result, output, { ...work, elapsedMs, isPassed });
+    const work = { isInPlace: worksInPlace, isApplied, isOfCommand, unreached };
+    printResult(result, output, { ...work, isReplyShown: isPassed || isRead, elapsedMs, isPassed });
     return { result, isOfCommand };
   } finally {
     view.end();

@@ -11,6 +11,7 @@ import { findConversions, type Conversion } from './conversions.ts';
 import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import { describeMissingSubmodules } from './submodule-links.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
 const MAX_NAMED = 5;
@@ -80,6 +81,7 @@ async function takePresent(
     warnings: [
       ...(home === '' ? [] : [HOME_WARNING]),
       ...nested,
+      ...(await describeMissingSubmodules(repository, gitDir, staged.tree)),
       ...staged.warnings,
       ...(isInPlace ? [] : describeHiddenFiles(staged.hidden ?? [])),
       ...staged.oversized.map(describeLeftBehind),
