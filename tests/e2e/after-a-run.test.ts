@@ -165,6 +165,34 @@ describe('what to do with the work', () => {
     expect((await project.caisson('apply', runId)).stdout).not.toContain('already');
   });
 
+  test('show and runs say that it was applied, or forgotten, and offer it no more', async () => {
+    const project = createProject();
+    const { runId } = await project.run('--', 'sh', '-c', 'echo n > new');
+    const list = async (...args: string[]) => (await project.caisson('runs', ...args)).stdout;
+    const json = async () => JSON.parse(await list('-o', 'json')) as Record<string, unknown>[];
+    expect((await project.caisson('show', runId)).stdout).toContain(`apply: caisson apply ${runId}`);
+    expect([await list(), (await json())[0]?.['appliedAt']]).toEqual([
+      expect.not.stringContaining('applied'),
+      undefined,
+    ]);
+
+    await project.caisson('apply', runId);
+    const shown = await project.caisson('show', runId);
+    expect(shown.stdout).toMatch(/\n {2}applied: \d{4}-\d\d-\d\dT\S+Z, 1 file\n/);
+    expect(shown.stdout).not.toContain('caisson apply');
+    const { applied } = JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as {
+      applied: { at: string };
+    };
+    expect(applied).toEqual({ at: expect.any(String) as string, files: 1, hasConflicts: false });
+    expect(await list()).toMatch(/ {2}done, applied {2}/);
+    expect((await json())[0]).toMatchObject({ runId, appliedAt: applied.at });
+
+    const other = await project.run('--', 'sh', '-c', 'echo o > other');
+    await project.caisson('forget', other.runId);
+    expect(await list()).toMatch(/ {2}done, forgotten {2}/);
+    expect((await json())[0]).toMatchObject({ forgottenAt: expect.any(String) as string });
+  });
+
   test('a run in place says that its changes are there, and so does apply', async () => {
     const project = createProject();
     const ran = await project.caisson('run', '--workspace', 'in-place', '--', 'sh', '-c', 'echo x > new');

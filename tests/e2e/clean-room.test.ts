@@ -93,6 +93,15 @@ describe('the clean room', { timeout: 60_000 }, () => {
     expect(setups.map((event) => event['room'])).toEqual([undefined, 'clean-room']);
   });
 
+  it('shows the last lines of a check that prints more than is kept, and keeps the first', async () => {
+    const project = createProject();
+    const check = 'echo begins; seq -f "noise %06g" 60000; echo "1 test failed"; exit 1';
+    const result = await project.run('--verify', check, '--', 'sh', '-c', 'echo x >new');
+    const { report = '' } = result.result?.verify ?? {};
+    expect(report).toMatch(/^begins\n(.|\n)*\[… \d+ bytes left out …\](.|\n)*noise 060000\n1 test failed\n$/);
+    expect((await project.caisson('show', result.runId)).stdout).toContain('1 test failed');
+  });
+
   it('does not pass where the setup fails with the patch', async () => {
     const project = createFaultyProject(
       'workspace: { setup: "test ! -e broken || { echo no way; exit 4; }" }\n',

@@ -1,5 +1,5 @@
 import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
-import type { WireEvent } from '@caisson/protocol';
+import type { DispatchResult, WireEvent } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
 import { createProject, finish, parseLines, until, type Project } from './project.ts';
@@ -283,7 +283,13 @@ describe('the gate', () => {
     const project = await createScripted([run('rm -rf README.md ..data'), { say: 'Still here.' }], {
       more: 'questions: { approvalDeadline: 500ms }',
     });
-    const ended = await project.run('clean up', '--agent', 'bare', '--mode', 'full-auto');
+    await project.trust();
+    const line = ['run', 'clean up', '--agent', 'bare', '--mode', 'full-auto', '-o', 'json'];
+    const { stdout, stderr } = await project.caisson(...line);
+    expect(stderr).toMatch(
+      /waits for your decision: Bash: rm -rf README\.md \.\.data\n.*: caisson approve approval_\w+\n.*: caisson deny approval_\w+\n {2}without an answer it is denied in \d+ ms/,
+    );
+    const ended = JSON.parse(stdout) as DispatchResult;
     expect(ended).toMatchObject({ status: 'done', reply: 'Still here.' });
     expect(ended.stdout).toContain('did not answer in time');
     const events = await project.events(ended.runId);

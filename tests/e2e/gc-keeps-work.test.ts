@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { startModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createProject, finish, type Project } from './project.ts';
 
@@ -112,3 +113,33 @@ it('what a rule left out of an applied patch stays, and so do uncommitted files 
     [ruled.runId, replaced.runId],
   ]);
 }, 60_000);
+
+it('each run that is kept has a line with the reason and the way out', { timeout: 120_000 }, async () => {
+  const model = await startModelServer({
+    script: ['first', 'second'].map((text) => ({
+      when: text,
+      turns: [{ tool: { intent: 'run-command' as const, command: `echo x > ${text}` } }, { say: text }],
+    })),
+  });
+  onTestFinished(() => model.stop());
+  const native = `native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: scripted }`;
+  const config = `runtime: native\nruntimes:\n  ${native}\n`;
+  const project = createProject({ env: { MODEL_KEY: 'scripted-key' }, config });
+  const first = await project.run('do the first');
+  const said = await project.caisson('continue', first.runId, 'do the second', '-o', 'json');
+  const second = JSON.parse(said.stdout) as { runId: string };
+  expect((await project.caisson('apply', second.runId)).code).toBe(0);
+  const outputs = await project.run('--', 'sh', '-c', 'mkdir -p outputs; echo o > outputs/o; echo n > n');
+  expect((await project.caisson('apply', outputs.runId)).code).toBe(0);
+  expect((await project.caisson('outputs', outputs.runId, '--to', 'taken')).code).toBe(0);
+  const asks = `echo '{"question":"which?"}' > .caisson/needs_input.json`;
+  const asked = await project.run('--', 'sh', '-c', asks);
+
+  const { stdout } = await project.caisson(...ALL);
+  expect(stdout.split('\n').filter((line) => line.startsWith('kept '))).toEqual([
+    `kept ${first.runId}: you applied ${second.runId}, which continued it; if that has all you want: caisson forget ${first.runId}`,
+    `kept ${outputs.runId}: it has outputs; caisson outputs ${outputs.runId} --to FOLDER copies them, then caisson forget ${outputs.runId}`,
+    `kept ${asked.runId}: its question is open: caisson answer ${asked.runId} "…"`,
+  ]);
+  expect(stdout).toContain(`forgot 1 runs: ${second.runId}`);
+});

@@ -55,6 +55,32 @@ const FORMATS = {
 
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
+it('a log-in that is an API key is refused with the line that uses it, and that line works', async () => {
+  const project = createProject();
+  const home = project.env['HOME'] ?? '';
+  project.write('codex.sh', '#!/bin/sh\necho codex-cli 1.0.0\n');
+  chmodSync(join(project.root, 'codex.sh'), 0o755);
+  mkdirSync(join(home, '.codex'));
+  const key = { OPENAI_API_KEY: 'sk-a-key-of-mine', tokens: null };
+  writeFileSync(join(home, '.codex/auth.json'), JSON.stringify(key));
+  const config = join(home, '.config/caisson/config.yaml');
+  mkdirSync(dirname(config), { recursive: true });
+  const bin = `runtimes:\n  codex:\n    bin: ${join(project.root, 'codex.sh')}\n`;
+  writeFileSync(config, bin);
+  for (const login of [[], ['--login']]) {
+    const { code, stderr } = await project.caisson('run', '--runtime', 'codex', ...login, 'do it');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /auth\.json\) is an API key.* runtimes\.codex\.apiKey: "exec:jq -r \.OPENAI_API_KEY ~\/\.codex\/auth\.json"; or set OPENAI_API_KEY/,
+      ),
+    ]);
+  }
+  writeFileSync(config, `${bin}    apiKey: "exec:jq -r .OPENAI_API_KEY ~/.codex/auth.json"\n`);
+  const { stdout } = await project.caisson('runtimes');
+  expect(stdout).toContain('the key of exec:');
+});
+
 /** Each runtime's program is `script`, which finds its log-in at $LOGIN and the refreshed one in the workspace. */
 function prepare(script: string): Project & { readonly home: string; ownConfig(): string } {
   const project = createProject();

@@ -6,9 +6,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, grantTrust, inspectTrust } from '@caisson/engine';
 import type { DispatchResult, WireEvent } from '@caisson/protocol';
-import { resolveUserFolders } from '../../packages/engine/src/config/index.ts';
+// Not the engine's door: every test file loads what this one names, and the whole engine takes a second.
+import { ConfigError, resolveUserFolders } from '../../packages/engine/src/config/index.ts';
+import { grantTrust, inspectTrust } from '../../packages/engine/src/operations/project-trust.ts';
 import { openStateFolder } from '../../packages/engine/src/trust/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -203,9 +203,9 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     }
     expect(probe?.remedy).toMatch(/^(Start Caisson as root|Mount the cgroup)/);
     expect(enforced['cgroup']).toBe(false);
-    expect((await project.caisson('show', plain.runId)).stdout).toContain(
-      'limits: memory, pids not enforced here',
-    );
+    const said = 'limits: memory, pids not enforced here (why, and what helps: caisson doctor)';
+    expect((await project.caisson('show', plain.runId)).stdout).toContain(said);
+    expect((await project.caisson('run', '--', 'true')).stderr.split(said)).toHaveLength(2);
     expect([chosen.failure?.reason, chosen.cli.code]).toEqual(['policy-denied', 4]);
     expect(chosen.failure?.detail).toMatch(
       /^the limit memory, pids was set and cannot be enforced here: .{1,300}$/,

@@ -91,7 +91,9 @@ describe('disk space', { timeout: 120_000 }, () => {
     const shown = await project.caisson('logs', unapplied.runId);
     expect(shown.stdout).toMatch(/trash\.deleted.*\(age\)/);
     const said = await project.caisson('gc', '--all', '--older-than', '0s');
-    expect(said.stdout).toContain(`kept, because you do not have its work: ${unapplied.runId}`);
+    expect(said.stdout).toContain(
+      `kept ${unapplied.runId}: you do not have its work: caisson apply ${unapplied.runId}\n`,
+    );
     const last = await collect(project, '--all', '--held-back', '--older-than', '0s');
     expect([last.forgotten, last.unapplied, refsOf(project)]).toEqual([[unapplied.runId], [], []]);
     expect((await project.caisson('verify', unapplied.runId)).stderr).toContain('was forgotten');

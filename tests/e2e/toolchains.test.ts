@@ -59,6 +59,44 @@ it(
 );
 
 it(
+  'shims of asdf and mise find the versions of the user, and no variable of theirs',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    const home = project.env['HOME'] ?? '';
+    project.write('../home/.tool-versions', 'ruby 3.3.0\n');
+    project.write('../home/.asdf/shims/of-asdf', '#!/bin/sh\ncat "$HOME/.tool-versions"\n');
+    project.write('../home/.local/share/mise/shims/of-mise', '#!/bin/sh\ncat "$HOME"/.config/mise/*.toml\n');
+    project.write(
+      '../home/.config/mise/config.toml',
+      '[env]\nTOKEN = "of-the-user"\n[tools]\nnode = "22"\n[tasks.x]\nrun = "of-the-user"\n[settings]\nidiomatic_version_file_enable_tools = ["node"]\ngithub.token = "of-the-user"\n',
+    );
+    for (const shim of ['.asdf/shims/of-asdf', '.local/share/mise/shims/of-mise'])
+      chmodSync(join(home, shim), 0o755);
+    const folders = ['.asdf/shims', '.local/share/mise/shims'].map((folder) => join(home, folder));
+    const usual = project.env['PATH'] ?? '';
+    project.env['PATH'] = [...folders, usual].join(':');
+    const script = 'of-asdf; of-mise; echo "$MISE_TRUSTED_CONFIG_PATHS"';
+    const { stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
+    expect(stdout, stderr).toBe(
+      `ruby 3.3.0\n[tools]\nnode = "22"\n[settings]\nidiomatic_version_file_enable_tools = ["node"]\n${project.root}\n`,
+    );
+    project.write('../home/.config/caisson/config.yaml', 'sandbox: { toolchains: [~/.config/mise] }\n');
+    const shown = await project.caisson('run', '--', 'of-mise');
+    expect(shown.stdout, shown.stderr).toContain('run = "of-the-user"');
+    project.env['PATH'] = usual;
+    const without = await project.caisson(
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'ls -A ~; echo "$MISE_TRUSTED_CONFIG_PATHS"',
+    );
+    expect(without.stdout).not.toContain('.tool-versions');
+  },
+);
+
+it(
   'without a network a name is unknown at once, and the ending names the option',
   { timeout: 60_000 },
   async () => {

@@ -1,4 +1,4 @@
-/** Ten projects, each made as its user would make it: with the real tool, in a folder of theirs. */
+/** Fifteen projects, each made as its user would make it: with the real tool, in a folder of theirs. */
 
 export interface RealProject {
   readonly name: string;

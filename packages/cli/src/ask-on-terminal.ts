@@ -26,7 +26,8 @@ export function createTerminalAsker(
   decide: Decide,
   input: NodeJS.ReadStream = process.stdin,
 ): TerminalAsker {
-  if (!output.isInteractive || !input.isTTY) return { receive: () => undefined, stop: () => undefined };
+  if (!output.isInteractive || output.format !== 'human' || !input.isTTY)
+    return { receive: () => undefined, stop: () => undefined };
   const open: { id: string; what: string }[] = [];
   const drain = createDrain(input);
   const ask = (): void => {

@@ -21,6 +21,8 @@ export interface Whereabouts {
   readonly isApplied: boolean;
   /** It is a plain command's. */
   readonly isOfCommand: boolean;
+  /** What a call of the agent printed that failed without a network. */
+  readonly unreached?: string | null;
   /** From the user's order to the end. */
   readonly elapsedMs?: number;
   /** What it answered is already on the screen. */
@@ -47,7 +49,7 @@ export function formatEnding(
         : `  continued: caisson show ${result.continuedBy}`,
     );
   lines.push(...describeOutcome(result, style, work));
-  lines.push(...describeHint(result, work.isOfCommand).map((text) => `  ${text}`));
+  lines.push(...describeHint(result, work.isOfCommand, work.unreached).map((text) => `  ${text}`));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
@@ -56,9 +58,13 @@ export function formatEnding(
   return lines;
 }
 
-/** The option that would help a command that failed. */
-export function describeHint(result: DispatchResult, isOfCommand: boolean): string[] {
-  const hint = findHint(result, isOfCommand);
+/** The option that would help what failed. */
+export function describeHint(
+  result: DispatchResult,
+  isOfCommand: boolean,
+  unreached?: string | null,
+): string[] {
+  const hint = findHint(result, isOfCommand, unreached);
   return hint === null ? [] : [`hint: ${hint}`];
 }
 

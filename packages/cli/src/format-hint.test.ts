@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { DispatchResult } from '@caisson/protocol';
-import { findHint } from './format-hint.ts';
+import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
+import { findHint, findUnreached } from './format-hint.ts';
 
 const failed = (detail: string, hosts: string[] = []): DispatchResult =>
   ({
@@ -68,4 +69,20 @@ it('hosts that were granted are named with the one that is missing', () => {
     'this run reaches only a.example:443. Allow what it needs: --network hosts=a.example:443,b.example:443',
   );
   expect(findHint(failed(detail, ['b.example:443']), true)).toBeNull();
+});
+
+it.each([
+  ['npm error getaddrinfo EAI_AGAIN registry.npmjs.org', 'hosts=registry.npmjs.org:443'],
+  ['curl: (56) CONNECT tunnel failed, response 403', 'hosts=HOST:443'],
+  ['caisson: pypi.org:443 is not among the hosts granted to this run', 'hosts=pypi.org:443'],
+])('a call of an agent that failed with %j is evidence, also if the run did its task', (detail, option) => {
+  const unreached = findUnreached(sampleEnvelope('tool.ended', { ok: false, detail }));
+  const done = { stdout: '', stderr: '', result: failed('').result } as never;
+  expect(findHint(done, false, unreached)).toContain(option);
+});
+
+it('a call that worked, or failed for another reason, is none', () => {
+  const detail = 'getaddrinfo EAI_AGAIN registry.npmjs.org';
+  expect(findUnreached(sampleEnvelope('tool.ended', { ok: true, detail }))).toBeNull();
+  expect(findUnreached(sampleEnvelope('tool.ended', { ok: false, detail: '1 test failed' }))).toBeNull();
 });

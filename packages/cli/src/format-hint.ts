@@ -1,8 +1,8 @@
 /**
- * A command that failed because of what the sandbox does not show: one line with the option that would help. What it
- * printed is a stranger's text: only words of a strict form are taken from it.
+ * A command that failed because of what the sandbox does not show, or an agent's that had no network: one line with the
+ * option that would help. What it printed is a stranger's text: only words of a strict form are taken from it.
  */
-import type { DispatchResult } from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 
 const MAX_SCANNED = 16 * 1024;
 const HOST = String.raw`['"]?([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,24})\b`;
@@ -12,12 +12,13 @@ const FILE = String.raw`((?:\.?[\w@+-][\w.@+-]*\/)*\.?[\w@+-][\w.@+-]*)`;
 const PROGRAM_PATH = String.raw`((?:[\w.@+-]*\/)+[\w.@+-]+)`;
 
 const NAME_UNKNOWN = [
+  String.raw`caisson: ${HOST}:\d+ is not among the hosts granted`,
   String.raw`(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve host name|lookup|UnknownHostException:?|Unknown host|to resolve) ${HOST}`,
   String.raw`host='([a-z0-9.-]+)'.*(?:name resolution|Name or service not known)`,
   String.raw`(?:^|[\s(])${HOST}: (?:Name or service not known|(?:Temporary failure in )?name resolution)`,
 ];
 const NO_NETWORK =
-  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException|\bUnknown host /i;
+  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException|\bUnknown host |CONNECT tunnel failed|tunnel connection failed|tunneling socket could not|is not among the hosts granted/i;
 const NO_PROGRAM = [
   String.raw`(?:^|[:\s])${WORD}: (?:command )?not found`,
   String.raw`spawn ${WORD} ENOENT`,
@@ -42,12 +43,20 @@ const NO_FILE = [
   String.raw`No such file or directory: '${FILE}'`,
 ];
 
-/** `null` where no option is known to help. An agent's words are no evidence: it may talk of a failure that it fixed. */
-export function findHint(result: DispatchResult, isOfCommand: boolean): string | null {
+/**
+ * `null` where no option is known to help. An agent's words are no evidence: it may talk of a failure that it fixed.
+ * `unreached` is: what one of its calls printed that failed without a network.
+ */
+export function findHint(
+  result: DispatchResult,
+  isOfCommand: boolean,
+  unreached: string | null = null,
+): string | null {
   const said = findSaid(result, isOfCommand);
-  if (said === null) return null;
-  const network = findNetworkHint(result, said);
-  if (network !== null) return network;
+  // A check has no network, whatever the run was granted.
+  const offline = result.result?.verify?.passed === false ? unreached : (said ?? unreached);
+  const network = offline === null ? null : findNetworkHint(result, offline);
+  if (network !== null || said === null) return network;
   const program = find(said, NO_PROGRAM);
   if (program !== null)
     return `${program} is not visible in the sandbox. Installed by the project: install it in your folder, node_modules and .venv come along. A tool under HOME: sandbox.toolchains: [~/ITS_FOLDER] in ~/.config/caisson/config.yaml`;
@@ -78,9 +87,14 @@ function findSaid({ failure, stdout, stderr, result }: DispatchResult, isOfComma
   return texts.length === 0 ? null : texts.map((text) => text.slice(-MAX_SCANNED)).join('\n');
 }
 
-/** A check has no network, whatever the run was granted. */
+/** What a call of an agent printed that failed because it reached nothing. */
+export function findUnreached(event: EventEnvelope): string | null {
+  const detail = event.type === 'tool.ended' && !event.ok ? (event.detail ?? '') : '';
+  return NO_NETWORK.test(detail) ? detail : null;
+}
+
 function findNetworkHint({ result }: DispatchResult, said: string): string | null {
-  if (result?.verify?.passed === false || !NO_NETWORK.test(said)) return null;
+  if (!NO_NETWORK.test(said)) return null;
   const { hosts = [], sandbox } = result?.policy.grant ?? {};
   const wanted = `${find(said, NAME_UNKNOWN) ?? 'HOST'}:443`;
   if (sandbox === 'none' || hosts.includes('*') || hosts.includes(wanted)) return null;

@@ -87,6 +87,19 @@ test('the same event several times in a row is one line, and attempts are counte
   expect(text).toContain('    7  warning store: kept here only\\u001b[2J\n');
 });
 
+test('an agent that reached nothing gets the option that lets it', () => {
+  const detail = 'npm error getaddrinfo EAI_AGAIN registry.npmjs.org';
+  const text = show({}, [event(2, 'dispatch.started'), event(3, 'tool.ended', { ok: false, detail })]);
+  expect(text).toContain('Allow what it needs: --network hosts=registry.npmjs.org:443');
+});
+
+test('a model that is down is reported once in the transcript, then counted', () => {
+  const failed = (seq: number) => event(seq, 'model.called', { outcome: 'failed', detail: 'HTTP 529' });
+  const text = show({}, [event(2, 'dispatch.started'), failed(3), failed(4), failed(5)]);
+  expect(text.match(/HTTP 529/g)).toHaveLength(1);
+  expect(text).toContain('… the same 2 more times');
+});
+
 test('a call is shown with its own end, also when its id is used again', () => {
   const text = show({}, [
     event(2, 'dispatch.started'),

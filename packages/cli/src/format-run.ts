@@ -1,7 +1,7 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
-import { isEnding, type DispatchResult, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
+import { isEnding, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
+import { describeAsked, describeRan } from './format-asked.ts';
 import {
-  describeApply,
   describeBlocks,
   describeBranch,
   describeFailure,
@@ -9,22 +9,22 @@ import {
   describeHint,
   describeTotal,
   findUsage,
-  isBroken,
   isInPlace,
   isUnderWay,
   labelled,
   listBeside,
   listOutsideScope,
 } from './format-ending.ts';
+import { findUnreached } from './format-hint.ts';
+import { describeNext } from './format-next.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
 import { describeVerify } from './format-verify.ts';
 import { formatTranscript, isWork } from './format-work.ts';
-import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
+import { line as show, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
 
-const MAX_TASK_LINES = 20;
 const MAX_REPLY_LINES = 40;
 const MAX_SAID_LINES = 20;
 const INDENT = 2;
@@ -65,9 +65,20 @@ export function formatRun(
       'Next',
       isForgotten
         ? []
-        : [...describeHint(result, events.some(isCommand)), ...describeNext(result, events.some(isInPlace))],
+        : [
+            ...describeHint(result, events.some(isCommand), findFirst(events, findUnreached)),
+            ...describeNext(result, events.some(isInPlace)),
+          ],
     ),
   ].flat();
+}
+
+function findFirst<T>(events: readonly EventEnvelope[], find: (event: EventEnvelope) => T | null): T | null {
+  for (const event of events) {
+    const found = find(event);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** From the acceptance to the ending. */
@@ -90,72 +101,6 @@ function indentLine(given: Line, columns: number): Lines {
   const [first = ''] = wrapText(line, columns - INDENT);
   const below = wrapText(line.slice(first.length).trimStart(), columns - INDENT - label);
   return [first, ...below.map((text) => ' '.repeat(label) + text)].map((text) => indent + text);
-}
-
-function describeAsked(
-  result: DispatchResult,
-  accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
-): Line[] {
-  if (accepted === undefined) return [];
-  const { description, acceptance, scope = [], branch, priority } = accepted.task;
-  const { continues } = result;
-  return [
-    ...cutLines(description, MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
-    ...(acceptance === undefined ? [] : labelled('done when', acceptance)),
-    ...(scope.length === 0 ? [] : [`scope: ${scope.join(', ')}`]),
-    ...(branch === undefined ? [] : [`branch: ${branch}`]),
-    `priority: ${priority} of 1 to 10`,
-    ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
-    ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
-    ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
-  ];
-}
-
-function cutLines(text: string, max: number, where: string): Line[] {
-  const lines = textLines(text.trimEnd());
-  return lines.length <= max
-    ? lines
-    : [...lines.slice(0, max), `… ${lines.length - max} more lines; ${where}`];
-}
-
-function describeRan(
-  result: DispatchResult,
-  accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
-): string[] {
-  if (accepted === undefined) return [];
-  const { runtime, grant, inputs = [] } = accepted;
-  const { agent, capabilities, env, pipeline, model } = result.resolved;
-  const named = (label: string, item: { name: string; hash: string }): string =>
-    `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
-  return [
-    `runtime: ${runtime}`,
-    ...(agent === undefined ? [] : [named('agent', agent)]),
-    ...capabilities.map((capability) => named('capability', capability)),
-    ...env.map((bundle) => named('env', bundle)),
-    ...inputs.map(({ key, sha256 }) => named('input', { name: key, hash: sha256 })),
-    ...(pipeline === undefined ? [] : [named('pipeline', { name: pipeline.id, hash: pipeline.hash })]),
-    ...(runtime === 'command' ? [] : [describeModel(model)]),
-    `grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`,
-    ...describeUnenforcedLimits(result),
-  ];
-}
-
-function describeModel({ requested, served }: DispatchResult['resolved']['model']): string {
-  const asked = requested || '(the runtime chose)';
-  const isAsAsked = served.length === 1 && served[0] === requested;
-  return `model: ${asked}${served.length === 0 || isAsAsked ? '' : `, served by ${served.join(', ')}`}`;
-}
-
-/** Defaults that this machine could not enforce are recorded, and shown. */
-function describeUnenforcedLimits({ result }: DispatchResult): string[] {
-  if (result === null || result.policy.enforced['cgroup'] !== false) return [];
-  const { memory, cpus, pids } = result.policy.grant.limits;
-  const unenforced = Object.entries({ memory, cpus, pids }).flatMap(([name, limit]) =>
-    limit === undefined ? [] : [name],
-  );
-  return unenforced.length === 0
-    ? []
-    : [`limits: ${unenforced.join(', ')} not enforced here (caisson doctor says why)`];
 }
 
 function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[], style: Style): Line[] {
@@ -225,25 +170,4 @@ type Callback = NonNullable<DispatchResult['callbacks']>[number];
 function describeCallback({ url, event, status, tries, detail }: Callback): string {
   const count = `${tries} ${tries === 1 ? 'try' : 'tries'}`;
   return `${status === 'pending' ? 'UNDELIVERED' : status}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
-}
-
-function describeNext(
-  { runId, status, result, asked, risky, outsideScope, unpatched, leftWork }: DispatchResult,
-  inPlace: boolean,
-): Line[] {
-  const lines: Line[] = [];
-  if (asked !== undefined) {
-    lines.push(...labelled('question', asked.question));
-    for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${option}`);
-    if (asked.answer !== undefined) lines.push(...labelled('answered', asked.answer));
-    if (asked.continuedBy !== undefined) lines.push(`continued: caisson show ${asked.continuedBy}`);
-    if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
-    if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
-  }
-  if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
-  else if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, { risky, outsideScope }));
-  if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
-  if (isBroken(status)) lines.push(`again: caisson retry ${runId}`);
-  if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
-  return lines;
 }

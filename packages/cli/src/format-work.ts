@@ -2,6 +2,7 @@
 import { definedOnly, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
 import { cutToWidth, formatBytes, formatDuration, widthOf } from './format-values.ts';
 import { line, type Lines, type Style } from './painted.ts';
+import { createRepeatedTrouble } from './repeated-trouble.ts';
 import { wrapText } from './wrap-text.ts';
 
 /** A tool call, and how it ended if it has. */
@@ -74,13 +75,19 @@ export function formatModelTrouble(
 export function formatTranscript(events: readonly EventEnvelope[], format: WorkFormat): Lines {
   const ends = pairCalls(events);
   const acceptedAt = Date.parse(events[0]?.at ?? '');
-  return events.flatMap((event) => {
-    const lines = formatWork(event, ends, format);
+  const trouble = createRepeatedTrouble();
+  const repeats = (count: string | null): Lines =>
+    count === null ? [] : [line`${' '.repeat(11)}${format.style.yellow(count)}`];
+  const shown = events.flatMap((event) => {
+    const { isRepeat, before } = trouble.take(event);
+    const lines = isRepeat ? [] : formatWork(event, ends, format);
     const offset = `${((Date.parse(event.at) - acceptedAt) / 1000).toFixed(1).padStart(7)} s  `;
-    return lines.map(
-      (text, index) => line`${index === 0 ? format.style.dim(offset) : ' '.repeat(11)}${text}`,
-    );
+    return [
+      ...repeats(before),
+      ...lines.map((text, index) => line`${index === 0 ? format.style.dim(offset) : ' '.repeat(11)}${text}`),
+    ];
   });
+  return [...shown, ...repeats(trouble.end())];
 }
 
 /** Each start with the next end of its id: an agent may use an id again. */

@@ -130,6 +130,51 @@ describe('the live view', () => {
   });
 });
 
+describe('a model that is down', () => {
+  const failed = (durationMs: number) =>
+    event('model.called', { outcome: 'failed', detail: 'the model answered with HTTP 529', durationMs });
+  const waits = (count: number) => event('agent.said', { text: `Reconnecting… ${count}/5`, isWaiting: true });
+  const down = [1, 2, 3, 4].flatMap((count) => [failed(count), waits(count)]);
+
+  it('is reported once, then counted when it answers again', () => {
+    const { live, notes } = view(80);
+    for (const one of [...down, event('tool.started'), failed(9)]) live.show(one);
+    live.end();
+    expect(notes).toEqual([
+      '  the model answered with HTTP 529 (after 1 ms)',
+      '  │ Reconnecting… 1/5',
+      '  … the same 6 more times',
+      '  the model answered with HTTP 529 (after 9 ms)',
+    ]);
+  });
+
+  it('is counted at the end of the run, and reported in full with --verbose', () => {
+    const { live, notes } = view(80);
+    for (const one of down.slice(0, 3)) live.show(one);
+    live.end();
+    live.end();
+    expect(notes.slice(2)).toEqual(['  … the same once more']);
+    const loud = createTerminal(80);
+    const verbose = createLiveView(loud.output, 'run_x', 'verbose');
+    for (const one of down) verbose.show(one);
+    verbose.end();
+    expect(loud.notes).toHaveLength(8);
+  });
+});
+
+describe('limits that this machine cannot enforce', () => {
+  it('are named once, with where the remedy is', () => {
+    const { live, notes } = view(80);
+    const accepted = event('dispatch.accepted');
+    live.show({ ...accepted, grant: { ...accepted.grant, limits: { memory: 1024, pids: 64 } } });
+    for (const purpose of ['setup', 'agent', 'agent'] as const)
+      live.show(event('sandbox.started', { purpose, enforced: { cgroup: false } }));
+    expect(notes.slice(1)).toEqual([
+      'limits: memory, pids not enforced here (why, and what helps: caisson doctor)',
+    ]);
+  });
+});
+
 describe('widths', () => {
   it('count wide characters twice, and a cut never splits one', () => {
     expect(widthOf('日本語')).toBe(6);

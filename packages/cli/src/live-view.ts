@@ -1,14 +1,16 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
-import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
-import { canAsk } from './ask-on-terminal.ts';
+import type { EventEnvelope } from '@caisson/protocol';
 import { formatEvent } from './format-event.ts';
 import { isCommand } from './format-reply.ts';
+import { describeUnenforced } from './format-limits.ts';
 import { firstLine, formatRemark } from './format-remark.ts';
-import { cutToWidth, formatCost, formatDuration, formatExit, widthOf } from './format-values.ts';
-import { describeCall, formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
+import { formatDuration, formatExit } from './format-values.ts';
+import { formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
+import { absorbWork, createState, statusLine, type LiveState } from './live-state.ts';
 import type { Output } from './output.ts';
-import { joinLine, line, type Line, type Lines, type Painted, type Style } from './painted.ts';
+import { line, type Line, type Lines } from './painted.ts';
 import { isOfHost } from './print-warnings.ts';
+import { createRepeatedTrouble } from './repeated-trouble.ts';
 
 const REDRAW_MS = 200;
 const MAX_SAID_LINES = 4;
@@ -23,21 +25,6 @@ export interface LiveView {
   end(): void;
   /** What the agent said last, if all of it was shown. */
   lastSaid(): string | null;
-}
-
-interface State {
-  phase: string;
-  /** Tool calls under way, the newest last. */
-  readonly calls: Map<string, { started: EnvelopeOf<'tool.started'>; sinceMs: number }>;
-  tokens: number;
-  costUsd: number | null;
-  /** Whether the model's own answers were counted: they are the truth. */
-  hasCounted: boolean;
-  health: string;
-  waitsFor: string | null;
-  lastSaid: string | null;
-  /** It is a plain command, whose output is shown instead. */
-  isOfCommand: boolean;
 }
 
 export function createLiveView(output: Output, runId: string, detail: Detail = 'normal'): LiveView {
@@ -56,10 +43,18 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
     maxLines: detail === 'verbose' ? Infinity : MAX_SAID_LINES,
   });
 
+  const trouble = createRepeatedTrouble();
+  const noteRepeats = (count: string | null): void => {
+    if (count !== null && detail !== 'verbose') output.note(line`${INDENT}${output.style.yellow(count)}`);
+  };
+
   return {
     show(event) {
+      const { isRepeat, before } = trouble.take(event);
       const lines = formatWork(state, event, format(), output.isInteractive);
-      const remark = absorb(state, event, runId, () => canAsk(output));
+      const remark = absorb(state, event, runId);
+      noteRepeats(before);
+      if (isRepeat && detail !== 'verbose') return draw();
       if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
       else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
       else if (remark !== null) output.note(formatRemark(remark, format()));
@@ -70,6 +65,7 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
       draw();
     },
     end() {
+      noteRepeats(trouble.end());
       clearInterval(timer);
       output.status(null);
     },
@@ -77,22 +73,13 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
   };
 }
 
-function createState(): State {
-  return {
-    phase: 'preparing',
-    calls: new Map(),
-    tokens: 0,
-    costUsd: 0,
-    hasCounted: false,
-    health: 'healthy',
-    waitsFor: null,
-    lastSaid: null,
-    isOfCommand: false,
-  };
-}
-
 /** The lines of an event about the agent's work. On a terminal the line below shows what is under way. */
-function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isInteractive: boolean): Lines {
+function formatWork(
+  state: LiveState,
+  event: EventEnvelope,
+  format: WorkFormat,
+  isInteractive: boolean,
+): Lines {
   switch (event.type) {
     case 'agent.said': {
       const lines = formatSaid(event, format);
@@ -116,10 +103,11 @@ function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isIn
 }
 
 /** Handles an event; returns a line to keep on the screen, or null. */
-function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () => boolean): string | null {
+function absorb(state: LiveState, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
       state.isOfCommand = isCommand(event);
+      state.limits = event.grant.limits;
       return `${runId} accepted: ${event.runtime}`;
     case 'run.queued':
       state.phase = 'queued';
@@ -132,6 +120,8 @@ function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () =
     case 'dispatch.started':
       state.phase = 'starting';
       return null;
+    case 'sandbox.started':
+      return event.purpose === 'agent' ? takeUnenforced(state, event.enforced) : null;
     case 'worker.progress':
     case 'tool.started':
     case 'tool.ended':
@@ -165,86 +155,14 @@ function absorb(state: State, event: EventEnvelope, runId: string, isAsked: () =
     case 'script.ran':
       if (event.lens !== 'gate') return null; // verify.ran says it
       return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
-    case 'approval.requested':
-      return isAsked() ? null : `waits for your decision: ${event.what} (caisson approvals)`;
     default:
       return null;
   }
 }
 
-type Work = 'worker.progress' | 'tool.started' | 'tool.ended' | 'agent.said' | 'model.called';
-
-function absorbWork(state: State, event: EnvelopeOf<Work | 'runtime.adapter.ran'>): void {
-  state.waitsFor = event.type === 'agent.said' && event.isWaiting === true ? firstLine(event.text) : null;
-  switch (event.type) {
-    case 'tool.started':
-      state.calls.set(event.callId, { started: event, sinceMs: performance.now() });
-      return;
-    case 'tool.ended':
-      state.calls.delete(event.callId);
-      return;
-    case 'model.called':
-      return countCall(state, event);
-    case 'worker.progress':
-      return absorbProgress(state, event);
-    case 'runtime.adapter.ran':
-      state.calls.clear();
-      return;
-    case 'agent.said':
-  }
-}
-
-function countCall(state: State, { tokens, costUsd }: EnvelopeOf<'model.called'>): void {
-  if (!state.hasCounted) state.tokens = 0;
-  state.hasCounted = true;
-  const used = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
-  state.tokens += used;
-  const isKnown = state.costUsd !== null && (costUsd !== undefined || used === 0);
-  state.costUsd = isKnown ? (state.costUsd ?? 0) + (costUsd ?? 0) : null;
-}
-
-/** The counts of an agent whose model we do not see. A phase after the agent's has none; the earlier ones stay valid. */
-function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): void {
-  const { phase, tokensIn, tokensOut, costUsd } = event;
-  state.phase = phase;
-  if (state.hasCounted) return;
-  if (tokensIn !== undefined || tokensOut !== undefined) state.tokens = (tokensIn ?? 0) + (tokensOut ?? 0);
-  if (costUsd !== undefined) state.costUsd = costUsd;
-}
-
-/** Never wider than the terminal: a line that wraps cannot be erased as one. */
-function statusLine(state: State, elapsedMs: number, style: Style, columns: number): Painted {
-  const plain = (text: Line): Line => text;
-  const call = state.isOfCommand ? undefined : [...state.calls.values()].at(-1);
-  const phase = state.isOfCommand && state.phase === 'agent' ? 'running' : state.phase;
-  const parts: readonly (readonly [string, (text: Line) => Line] | null)[] = [
-    [phase, style.bold],
-    [formatDuration(elapsedMs), plain],
-    state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
-    state.health === 'healthy' ? null : [state.health, style.yellow],
-    state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
-    // A program that does not know the price reports 0.
-    state.costUsd === null || state.costUsd === 0 ? null : [formatCost(state.costUsd), plain],
-    call === undefined ? null : [describeOpenCall(call, state.calls.size), plain],
-  ];
-  const shownParts: Line[] = [];
-  let room = columns - 1;
-  for (const part of parts) {
-    if (part === null || room <= 0) continue;
-    const [text, paint] = part;
-    const gap = shownParts.length === 0 ? '' : '  ';
-    const shown = cutToWidth(text, room - gap.length);
-    if (shown === '') break;
-    shownParts.push(gap, paint(shown));
-    room -= gap.length + widthOf(shown);
-  }
-  return joinLine(shownParts, '');
-}
-
-function describeOpenCall(
-  { started, sinceMs }: { started: EnvelopeOf<'tool.started'>; sinceMs: number },
-  count: number,
-): string {
-  const others = count === 1 ? '' : ` (and ${count - 1} more)`;
-  return `${formatDuration(performance.now() - sinceMs)}${others} in ${describeCall(started)}`;
+/** Once, for all attempts. */
+function takeUnenforced(state: LiveState, enforced: Readonly<Record<string, unknown>>): string | null {
+  const { limits } = state;
+  state.limits = {};
+  return describeUnenforced(limits, enforced);
 }

@@ -1,28 +1,8 @@
-import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { createOutput, type OutputFormat } from './output.ts';
+import { createStreams, PIPE, TERMINAL } from './fixtures/streams.ts';
 
 const HOSTILE = 'a\u001b]0;x\u0007\u009b2J\u202e\nb';
 const SHOWN = 'a\\u001b]0;x\\u0007\\u009b2J\\u202e\\u000ab';
-
-/** Both streams into one list, so that their order is seen. */
-function createStreams(isTTY: { stdout: boolean; stderr: boolean }, format: OutputFormat = 'human') {
-  const written: string[] = [];
-  const stream = (name: 'stdout' | 'stderr'): NodeJS.WriteStream => {
-    const writable = new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        written.push(chunk.toString());
-        done();
-      },
-    });
-    return Object.assign(writable, { isTTY: isTTY[name], columns: 80 }) as unknown as NodeJS.WriteStream;
-  };
-  const output = createOutput(format, { stdout: stream('stdout'), stderr: stream('stderr') }, {});
-  return { output, written };
-}
-
-const TERMINAL = { stdout: true, stderr: true };
-const PIPE = { stdout: false, stderr: false };
 
 describe('the output', () => {
   it.each([TERMINAL, PIPE])(

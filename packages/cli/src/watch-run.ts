@@ -1,9 +1,11 @@
 /** Watches a run to its end, live, and reports how it ended. */
 import type { Caisson, RunHandle } from '@caisson/engine';
 import { toWire, type DispatchResult, type EnvelopeOf } from '@caisson/protocol';
+import { createApprovalAnnouncer } from './announce-approvals.ts';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
+import { findUnreached } from './format-hint.ts';
 import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
 import { createLiveView, type Detail } from './live-view.ts';
@@ -17,6 +19,8 @@ export interface WatchOptions {
   readonly detail?: Detail;
   /** What its command prints is passed on as it comes. */
   readonly isStreamed?: boolean;
+  /** The one of the command line; a line that answers a question needs it, too. */
+  readonly stateDir?: string | undefined;
 }
 
 export interface WatchedRun {
@@ -75,14 +79,16 @@ async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied = false, detail, isStreamed = false, startedMs, onReady }: Watching,
+  { isApplied = false, detail, isStreamed = false, stateDir, startedMs, onReady }: Watching,
 ): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
   let isOfCommand = false;
+  let unreached: string | null = null;
   const view = createLiveView(output, handle.runId, detail);
   const beside: Output = { ...output, note: view.note };
   const asker = createTerminalAsker(beside, decide);
+  const announce = createApprovalAnnouncer(beside, stateDir);
   onReady(beside);
   if (handle.isEarlier === true)
     output.note(`${handle.runId} already has this idempotency key; nothing new is started`);
@@ -91,12 +97,14 @@ async function follow(
       output.event(toWire(event));
       worksInPlace ||= isInPlace(event);
       isOfCommand ||= isCommand(event);
+      unreached ??= findUnreached(event);
       view.show(event);
       if (event.type === 'settle.waiting') {
         beside.note(describeWait(event, lastReason));
         lastReason = event.reason;
       }
       asker.receive(event);
+      announce(event);
     }
     const result = await handle.ended;
     asker.stop();
@@ -105,8 +113,8 @@ async function follow(
     // On a terminal it stands right above.
     const isRead = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
     const elapsedMs = performance.now() - startedMs;
-    const work = { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown: isPassed || isRead };
-    printResult(result, output, { ...work, elapsedMs, isPassed });
+    const work = { isInPlace: worksInPlace, isApplied, isOfCommand, unreached };
+    printResult(result, output, { ...work, isReplyShown: isPassed || isRead, elapsedMs, isPassed });
     return { result, isOfCommand };
   } finally {
     view.end();

@@ -6,6 +6,7 @@ export type { Finding } from './classify/finding.ts';
 export { decide, getMode, type Decision } from './decide.ts';
 export { UnknownModeError } from './errors.ts';
 export { evaluate, evaluateCommand, type EvaluateRequest, type Evaluation } from './evaluate.ts';
+export { createHides, isRuleAbout, type MountedProject } from './hides-path.ts';
 export { forbidsPath } from './match-rule.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
 export { CommandRule, PathRule, PolicyRule } from '@caisson/protocol';

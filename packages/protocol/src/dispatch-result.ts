@@ -58,6 +58,18 @@ export const DispatchResult = z.object({
   ),
   /** The run has no sealed patch, and left work all the same: `caisson diff` shows it, or says where it is. */
   leftWork: z.optional(z.literal(true)),
+  /** When a person took its work into their files; absent until then. `show` says it. */
+  applied: z.optional(
+    z.object({
+      at: z.string(),
+      /** How many files were changed; 0 if they had it already. */
+      files: z.int(),
+      /** Whether conflict markers were left in them. */
+      hasConflicts: z.boolean(),
+    }),
+  ),
+  /** When its contents were deleted on request; absent until then. `show` says it. */
+  forgottenAt: z.optional(z.string()),
   /** What was asked for beside the text of the task. `show` says it. */
   task: z.optional(
     z.object({

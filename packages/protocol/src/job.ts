@@ -12,6 +12,13 @@ const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
 export const Bind = z.object({ source: AbsolutePath, target: AbsolutePath, writable: z.boolean() });
 export type Bind = z.infer<typeof Bind>;
 
+/** A small file that exists only inside the sandbox. */
+export const InsideFile = z.object({
+  path: AbsolutePath,
+  content: z.string().check(z.maxLength(256 * 1024)),
+});
+export type InsideFile = z.infer<typeof InsideFile>;
+
 /** The agent's own git dir: it may commit there; it cannot reach the user's repo. */
 export const AgentGit = z.object({
   source: AbsolutePath,
@@ -137,6 +144,8 @@ export const Job = z.object({
     binds: z.array(Bind),
     /** What only the agent sees, not the operator's scripts: its log-in. */
     agentBinds: z.optional(z.array(Bind)),
+    /** Settings of tools, without the keys of the files that they are taken from. */
+    files: z.optional(z.array(InsideFile).check(z.maxLength(64))),
     /** HOME as the sandbox sees it; a private folder when there is no sandbox. */
     home: AbsolutePath,
     homeBytes: z.number(),

@@ -108,6 +108,8 @@ export const MAX_LOGIN_BYTES = 256 * 1024;
 export interface LoginUse {
   /** What a usable log-in file has at its top. */
   readonly member: string;
+  /** Where the file has an API key instead, if the program's log-in can be one. It is used as a key, not as a log-in. */
+  readonly keyMember?: string;
   /** What of the file's top the program needs, where the rest is of other services; absent: all of it. */
   readonly members?: readonly string[];
   /** The model's address: reached through the broker, which passes on the program's own token. */

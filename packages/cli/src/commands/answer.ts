@@ -15,7 +15,9 @@ export const command = defineCommand({
       const [given = '', answer = ''] = positionals;
       // The newest, open or not: an answer must not reach an older question because the intended one has expired.
       const question = given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
-      const { code } = await watchRun(caisson, () => caisson.answer(question, answer), output);
+      const { code } = await watchRun(caisson, () => caisson.answer(question, answer), output, {
+        stateDir: options['state-dir'],
+      });
       return code;
     }),
 });

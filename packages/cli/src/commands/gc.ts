@@ -8,10 +8,23 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 const HELD_BACK_HINT =
   'Copy what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
-const UNAPPLIED_HINT =
-  'Take the work (caisson apply RUN, caisson outputs RUN --to DIR), or delete it: caisson forget RUN, or --all --held-back.';
+const KEPT_HINT =
+  'caisson forget RUN deletes one of them with all it has, caisson gc --all --held-back all of them.';
 const FULL_HINT =
   'Remove what you do not need of it (of a worktree: files; of a finished run: caisson forget RUN), or make the disk larger.';
+const WHY_KEPT: Readonly<Record<GarbageReport['keptFor'][string]['why'], (runId: string) => string>> = {
+  question: (runId) => `its question is open: caisson answer ${runId} "…"`,
+  beside: (runId) => `it has more than its patch, which caisson show ${runId} names`,
+  unreadable: (runId) => `what it has cannot be read: caisson verify ${runId}`,
+  unapplied: (runId) => `you do not have its work: caisson apply ${runId}`,
+  unpatched: (runId) =>
+    `its checkpoint has files that its patch lacks: git for-each-ref refs/caisson/${runId}`,
+  replaced: (runId) => `it replaced files of yours that were not committed: caisson diff ${runId}`,
+  outputs: (runId) =>
+    `it has outputs; caisson outputs ${runId} --to FOLDER copies them, then caisson forget ${runId}`,
+  unclean: () => 'its files are still where it worked; the next gc looks again',
+  'held-back': (runId) => `files of it are nowhere else, which caisson show ${runId} names`,
+};
 const WORDS = { age: 'for its age', size: 'for the size of the trash', asked: 'for good' } as const;
 
 export const command = defineCommand({
@@ -53,7 +66,7 @@ export const command = defineCommand({
 });
 
 function format(report: GarbageReport): string[] {
-  const { forgotten, unapplied, heldBack, largest } = report;
+  const { forgotten, keptFor, heldBack, largest } = report;
   return [
     `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
     ...(forgotten.length === 0 ? [] : [`forgot ${forgotten.length} runs: ${forgotten.join(' ')}`]),
@@ -63,10 +76,16 @@ function format(report: GarbageReport): string[] {
     ),
     ...heldBack.map((path) => `kept, because it is the only copy: ${path}`),
     ...(heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
-    ...unapplied.map((runId) => `kept, because you do not have its work: ${runId}`),
-    ...(unapplied.length === 0 ? [] : [UNAPPLIED_HINT]),
+    ...Object.entries(keptFor).map(([runId, kept]) => `kept ${runId}: ${describeKept(runId, kept)}`),
+    ...(Object.keys(keptFor).length === 0 ? [] : [KEPT_HINT]),
     ...(largest.length === 0 ? [] : ['The disk is full. What takes most space here:']),
     ...largest.map(({ path, bytes }) => `  ${formatBytes(bytes)}  ${path}`),
     ...(largest.length === 0 ? [] : [FULL_HINT]),
   ];
+}
+
+function describeKept(runId: string, { why, continuedBy }: GarbageReport['keptFor'][string]): string {
+  return why === 'unapplied' && continuedBy !== undefined
+    ? `you applied ${continuedBy}, which continued it; if that has all you want: caisson forget ${runId}`
+    : WHY_KEPT[why](runId);
 }

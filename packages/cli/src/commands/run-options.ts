@@ -65,7 +65,11 @@ export const RUN_OPTIONS = {
   },
   budget: { type: 'string', value: 'USD', summary: 'money the run may spend; default no cap' },
   'max-tokens': { type: 'string', value: 'N', summary: 'tokens the run may use' },
-  'max-turns': { type: 'string', value: 'N', summary: 'model turns the run may take' },
+  'max-turns': {
+    type: 'string',
+    value: 'N',
+    summary: 'model turns the run may take; the first answer beyond them ends it, and is counted',
+  },
   'max-tool-calls': { type: 'string', value: 'N', summary: 'tool calls the run may make' },
   memory: {
     type: 'string',

@@ -146,8 +146,8 @@ function carryOut(
   begin: Begin,
   output: Output,
 ): Promise<WatchedRun> {
-  const { apply: isApplied, detail, isVerifyReportOnly } = task;
-  return watchRun(caisson, begin, output, { isApplied, detail, isStreamed, isVerifyReportOnly });
+  const { apply: isApplied, detail, isVerifyReportOnly, stateDir } = task;
+  return watchRun(caisson, begin, output, { isApplied, detail, isStreamed, isVerifyReportOnly, stateDir });
 }
 
 async function applyEnded(

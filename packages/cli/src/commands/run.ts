@@ -13,7 +13,9 @@ export const command = defineCommand({
     'itself (a second one before the run is accepted, or when it only watches), the shell sees 130, 143 or 129.\n' +
     'A plain command that fails gives its own exit code; a check that did not pass gives 1.\n' +
     'A plain command prints to your stdout and stderr as it runs, and reads your stdin; the ending goes to stderr unless\n' +
-    'stdout is a terminal. With -o json or ndjson its output is in the result only.',
+    'stdout is a terminal. With -o json or ndjson its output is in the result only.\n' +
+    'A call that the policy asks about waits: on a terminal you are asked. In a pipe or in CI it is named on stderr; answer it\n' +
+    'from another shell (caisson approve, caisson deny). No answer before the deadline (questions.approvalDeadline, 5 min) denies it.',
   options: RUN_OPTIONS,
   positionals: { min: 0, max: 1 },
   takesRest: true,

@@ -10,6 +10,7 @@ import type { Readable } from 'node:stream';
 import type {
   DispatchRequest,
   Bind,
+  InsideFile,
   DispatchResult,
   EventEnvelope,
   EventType,
@@ -76,6 +77,8 @@ export interface AdmittedRun {
   readonly session: string | null;
   readonly trace: string;
   readonly binds: readonly Bind[];
+  /** Settings of version managers that exist only inside. */
+  readonly files: readonly InsideFile[];
   readonly attachment?: Attachment | undefined;
 }
 

@@ -16,6 +16,7 @@ import { describeProspect } from './choose-runtime.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';
+import { managerFiles } from './manager-files.ts';
 import { listInputs } from './stored-inputs.ts';
 import { toolBinds } from './tool-binds.ts';
 import { defaultLens } from './verify-lens.ts';
@@ -70,6 +71,7 @@ export async function describeCandidate(
     session: request.session ?? null,
     trace,
     binds: toolBinds(settings, runtime, request),
+    files: managerFiles(settings),
   };
 }
 

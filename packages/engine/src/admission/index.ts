@@ -3,6 +3,7 @@ export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
 export { findKeptWork, findResumedRun, planStart, type WorkStart } from './kept-work.ts';
+export { managerEnv } from './manager-files.ts';
 export { loginHosts, passesBroker } from './login-files.ts';
 export { poolOf } from './pool-limit.ts';
 export { findWorkAttempt, mayLackPatch, type RecordedWork } from './recorded-work.ts';

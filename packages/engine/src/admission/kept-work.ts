@@ -3,6 +3,7 @@
  * run which that one continues. A retry names the run that the repeated one named, and begins as that one did; but a
  * conversation that it resumes remembers the work of the repeated run. It is the patch, or else the checkpoint, of its ending.
  */
+import { pathRules } from '@caisson/policy';
 import { definedOnly, type DataOf } from '@caisson/protocol';
 import { throwUnlessProblem } from '../store/index.ts';
 import {
@@ -88,9 +89,10 @@ export async function findUnkeepableWork(
       remedy: 'Leave out --workspace.',
     };
   if (start.kind !== 'merge') return null;
-  const { projectRoot, stateDir, captureLimits, privatePaths } = rooms.settings;
+  const { projectRoot, stateDir, captureLimits, privatePaths, rules } = rooms.settings;
   const problem = await rooms.workspaces.findMergeProblem({
     ...{ kind, projectRoot, stateDir, keepOut: privatePaths(), limits: captureLimits, merge: start.work },
+    rules: pathRules(rules),
     ...definedOnly({ baseRef: base }),
   });
   return problem === null ? null : { kind: 'unavailable', ...describeMergeProblem(problem, runId) };

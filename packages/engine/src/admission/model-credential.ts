@@ -27,6 +27,13 @@ export function findCredential({ runtime, request, envBundles }: Given, { secret
 
 /** The two ways to fix it. */
 function refuse({ name, descriptor, foundLogin }: FoundRuntime, detail: string): RequestRefusal {
+  // Another log-in would be the same key.
+  if (foundLogin?.keyRef !== undefined)
+    return {
+      kind: 'unavailable',
+      detail,
+      remedy: `Your log-in (${foundLogin.path}) is an API key, so it is used as one. In your own config.yaml: runtimes.${name}.apiKey: "${foundLogin.keyRef}"; or set ${descriptor.keyEnv ?? 'a variable'} and leave --login out.`,
+    };
   const key = `Set ${descriptor.keyEnv ?? 'a variable'}, or name your key in your own config.yaml (runtimes.${name}.apiKey: env:NAME)`;
   const isUsable = foundLogin?.problem === null;
   const login =

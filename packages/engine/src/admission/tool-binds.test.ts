@@ -110,6 +110,22 @@ test('links of npm and pipx in a folder of PATH show their packages, and other l
   ]);
 });
 
+test('a tool of uv or pipx shows the Python that a version manager installed for it, and no other folder', () => {
+  const home = join(root, 'home');
+  const pythons = { ruff: '.local/share/uv/python/cpython-3.12/bin', black: '.local/bin' };
+  for (const [tool, python] of Object.entries(pythons)) {
+    program(`home/${python}/python3`);
+    program(`home/tools/${tool}/bin/${tool}`);
+    program(`home/tools/${tool}/pyvenv.cfg`, `home = ${join(home, python)}\nuv = 0.8.0\n`);
+    link(`home/bin/${tool}`, join(home, 'tools', tool, 'bin', tool));
+  }
+  expect(shownWith(home, join(home, 'project'), [join(home, 'bin')]).toSorted()).toEqual(
+    ['.local/share/uv/python/cpython-3.12', 'bin', 'tools/black', 'tools/ruff'].map((path) =>
+      join(home, path),
+    ),
+  );
+});
+
 test('the settings with keys of Homebrew and conda are covered', () => {
   const home = join(root, 'home');
   for (const path of ['.linuxbrew/bin/x', '.linuxbrew/etc/my.cnf', 'miniconda3/bin/y', 'miniconda3/.condarc'])

@@ -14,7 +14,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { listReplacedFolders, unlessErrno } from '@caisson/ground';
+import { listReplacedFolders, readSmallFileSync, unlessErrno } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
@@ -112,7 +112,7 @@ function behindLinks(folder: string): string[] {
     .filter((entry) => entry.isSymbolicLink())
     .map(({ name }) => join(folder, name))
     .filter(isProgram)
-    .map((path) => installedPart(realpathSync(path)));
+    .flatMap((path) => installedParts(realpathSync(path)));
   return [...new Set(targets)].slice(0, MAX_LINKED);
 }
 
@@ -121,16 +121,22 @@ function isProgram(path: string): boolean {
   return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
 }
 
-function installedPart(program: string): string {
-  if (program.split(sep).includes('node_modules')) return packageFolder(program);
+function installedParts(program: string): string[] {
+  if (program.split(sep).includes('node_modules')) return [packageFolder(program)];
   const prefix = dirname(dirname(program));
-  return existsSync(join(prefix, 'pyvenv.cfg')) ? prefix : program;
+  const python = readSmallFileSync(join(prefix, 'pyvenv.cfg'), MAX_CFG_BYTES)?.text;
+  return python === undefined ? [program] : [prefix, ...(PYTHON_OF_MANAGER.exec(python)?.slice(1) ?? [])];
 }
+
+/** The Python that uv, pyenv, asdf or mise installed, and a virtual environment was made with. */
+const PYTHON_OF_MANAGER =
+  /^home\s*=\s*(\/.*\/(?:uv\/python|\.pyenv\/versions|installs\/python)\/[^/\n]+)\/bin\s*$/m;
 
 /** Places that the links of one folder may show. */
 const MAX_LINKED = 64;
 const MAX_LINKS = 40;
 const MAX_SHEBANG_BYTES = 1024;
+const MAX_CFG_BYTES = 16 * 1024;
 
 /**
  * Every folder on the way to a started program: version managers link from link to link, and a script names its

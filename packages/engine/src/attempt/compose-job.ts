@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { definedOnly, type Bind, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
-import type { PreparedWorkspace } from '../workspace/index.ts';
-import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/index.ts';
+import { SYSTEM_GIT_CONFIG, type PreparedWorkspace } from '../workspace/index.ts';
+import { managerEnv, type AdmittedRun, type DispatchRooms, type OpenedNetwork } from '../admission/index.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
@@ -42,7 +42,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     overlay: parts.overlay,
     setup: settings.setup === null ? [] : [settings.setup],
     env: {
-      base: { ...settings.hostEnv, PATH: settings.path },
+      base: { ...settings.hostEnv, ...managerEnv(settings), PATH: settings.path },
       bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
       run: { ...run.runtime.env, ...run.request.env },
     },
@@ -147,12 +147,24 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
     ],
     binds: [...run.binds],
     agentBinds: [...parts.loginBinds],
+    files: isOpen ? [] : composeFiles(run, workspace),
     home: isOpen ? paths.home : settings.home,
     homeBytes: settings.homeBytes,
     tmpBytes: settings.tmpBytes,
     node: settings.node,
     programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
   };
+}
+
+/** What the user shows by a bind, or has in the workspace, is there already. */
+function composeFiles({ files, binds }: AdmittedRun, { gitSettings, mountPath }: PreparedWorkspace) {
+  const shown = [mountPath, ...binds.map(({ target }) => target)];
+  const isFree = (path: string): boolean =>
+    !shown.some((place) => path === place || path.startsWith(`${place}/`));
+  return [
+    ...files,
+    ...(gitSettings === undefined ? [] : [{ path: SYSTEM_GIT_CONFIG, content: gitSettings }]),
+  ].filter(({ path }) => isFree(path));
 }
 
 function composePaths(

@@ -56,6 +56,19 @@ it('an answer that broke off because the model was busy may be tried again, what
   expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
 });
 
+it('a connection that brought an answer was there, also where the agent says that it broke', () => {
+  for (const cause of ['overloaded', 'rate-limit', 'auth', 'api-error'] as const) {
+    const seen = { ...NOBODY, lastFailure: { cause, detail: 'ended with an error' } };
+    expect(findEnding(failedBy('no-connection'), END, LIMITS, seen)).toMatchObject({
+      failure: { cause, detail: 'ended with an error; the agent reported: as reported' },
+    });
+  }
+  const seen = { ...NOBODY, lastFailure: { cause: 'no-connection' as const, detail: 'not reached' } };
+  expect(findEnding(failedBy('no-connection'), END, LIMITS, seen)).toMatchObject({
+    failure: { cause: 'no-connection', detail: 'as reported' },
+  });
+});
+
 it('a run whose last request to the model failed is not done, whatever the agent says', () => {
   const seen = { ...NOBODY, lastFailure: { cause: 'auth' as const, detail: 'HTTP 401' } };
   expect(findEnding(finished, END, LIMITS, seen)).toEqual({

@@ -7,12 +7,10 @@ import type { FoundResult } from './read-result.ts';
 
 /** Messages of programs that could not read an answer. */
 const VAGUE: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(['api-error', 'empty-answer']);
-/** What a program says of an answer that was cut off, beside the vague. */
-const CUT: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
-  ...VAGUE,
-  'no-connection',
-  'exit-code',
-]);
+/** What a program says of a stream that ended too early, beside the vague: it does not know whether the connection broke. */
+const LOST = 'no-connection';
+/** What a program says of an answer that was cut off. */
+const CUT: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([...VAGUE, LOST, 'exit-code']);
 /** Messages of programs that got no answer and do not know why. */
 const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
   'empty-answer',
@@ -106,8 +104,19 @@ function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
       },
     };
   if (ending.kind !== 'failed') return ending;
-  const isUnsaid = (cause === 'stream-cut' ? CUT : VAGUE).has(ending.failure.cause);
-  return isUnsaid ? { kind: 'failed', failure: { ...ending.failure, cause } } : withEarlyStop(ending, seen);
+  const { failure } = ending;
+  if (failure.cause === LOST && isAnswer(cause))
+    return {
+      kind: 'failed',
+      failure: { ...failure, cause, detail: `${detail}; the agent reported: ${failure.detail}` },
+    };
+  const isUnsaid = (cause === 'stream-cut' ? CUT : VAGUE).has(failure.cause);
+  return isUnsaid ? { kind: 'failed', failure: { ...failure, cause } } : withEarlyStop(ending, seen);
+}
+
+/** Whether the API itself said what is wrong: then the connection was there. */
+function isAnswer(cause: NonNullable<SeenEndings['lastFailure']>['cause']): boolean {
+  return cause !== LOST && cause !== 'stream-cut';
 }
 
 const EARLY_STOP = {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explainError } from '@caisson/ground';
+import { pathRules } from '@caisson/policy';
 import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
@@ -181,6 +182,7 @@ function prepareWorkspace(
         detect: grant.sandbox !== 'none' && settings.detectsFolders,
         paths: [...settings.bring, ...(request.bring ?? [])],
       },
+      rules: pathRules(settings.rules),
       limits: settings.captureLimits,
       cleanRoom: hasCleanRoom(pipeline),
       signal,

@@ -67,6 +67,8 @@ export interface FoundLogin {
   readonly path: string;
   /** Why no run can use it; null if one can. */
   readonly problem: string | null;
+  /** The reference that uses it as a key: the log-in is an API key. */
+  readonly keyRef?: string;
 }
 
 /** A runtime that can be used here, or that is configured and cannot be found (`path` null). */

@@ -5,7 +5,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFileSync } from '@caisson/ground';
-import { MAX_LOGIN_BYTES, type RuntimeConfig, type RuntimeDescriptor } from '@caisson/protocol';
+import {
+  MAX_LOGIN_BYTES,
+  type LoginUse,
+  type RuntimeConfig,
+  type RuntimeDescriptor,
+} from '@caisson/protocol';
 import type { Credential, CredentialFacts, FoundLogin, ProbeContext } from './contract.ts';
 
 const MAX_SHOWN = 80;
@@ -40,17 +45,24 @@ export function findLogin(home: string, { login, loginFiles }: RuntimeDescriptor
   const file = loginFiles.find((name) => existsSync(join(home, name)));
   if (login === undefined || file === undefined) return null;
   const path = join(home, file);
-  return { file, path, problem: findProblem(path, login.member) };
+  return { file, path, ...findProblem(path, file, login) };
 }
 
-function findProblem(path: string, member: string): string | null {
+function findProblem(
+  path: string,
+  file: string,
+  { member, keyMember = '' }: LoginUse,
+): Pick<FoundLogin, 'problem' | 'keyRef'> {
   try {
     const text = readSmallFileSync(realpathSync(path), MAX_LOGIN_BYTES)?.text;
-    if (text === undefined) return `it is not a file of at most ${MAX_LOGIN_BYTES} bytes`;
-    const value = (JSON.parse(text) as Record<string, unknown> | null)?.[member];
-    return value === undefined || value === null ? `it has no "${member}"` : null;
+    if (text === undefined) return { problem: `it is not a file of at most ${MAX_LOGIN_BYTES} bytes` };
+    const found = JSON.parse(text) as Record<string, unknown> | null;
+    if ((found?.[member] ?? null) !== null) return { problem: null };
+    if (typeof found?.[keyMember] === 'string')
+      return { problem: 'it is an API key', keyRef: `exec:jq -r .${keyMember} ~/${file}` };
+    return { problem: `it has no "${member}"` };
   } catch (error) {
-    return error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message;
+    return { problem: error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message };
   }
 }
 
@@ -98,6 +110,12 @@ function chooseNothing({ descriptor, foundLogin }: CredentialFacts): Credential 
     return {
       kind: 'login-unused',
       uses: `nothing yet: --login uses your log-in (~/${foundLogin.file})`,
+      refusal,
+    };
+  if (foundLogin?.keyRef !== undefined)
+    return {
+      kind: 'none',
+      uses: `nothing yet: your log-in (~/${foundLogin.file}) is an API key; name it as apiKey: "${foundLogin.keyRef}"`,
       refusal,
     };
   const orLogIn = login === undefined ? '' : `, or log in with ${name}`;

@@ -88,7 +88,7 @@ async function measureSpace(stateDir: string): Promise<number> {
   return bytes;
 }
 
-const NONE_FORGOTTEN: ForgottenRuns = { forgotten: [], unapplied: [] };
+const NONE_FORGOTTEN: ForgottenRuns = { forgotten: [], unapplied: [], keptFor: {} };
 
 async function forgetAsked(
   engine: Engine,

@@ -2,17 +2,27 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { explainError, ifErrno } from '@caisson/ground';
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, definedOnly } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
 import { forgetContents } from './forget-run.ts';
-import { isOnlyCopy } from './only-copy.ts';
+import { findOnlyCopy, type OnlyCopy } from './only-copy.ts';
+import { listApplied } from './run-applied.ts';
 import { listForgotten } from './run-forgotten.ts';
 
 export interface ForgottenRuns {
   readonly forgotten: readonly string[];
   /** Runs that were kept: their work, or an output, is nowhere else. */
   readonly unapplied: readonly string[];
+  /** Why each of them was kept. */
+  readonly keptFor: Readonly<Record<string, KeptFor>>;
+}
+
+export interface KeptFor {
+  /** `unclean`: its files are still where it worked. `held-back`: files of it are in no checkpoint. */
+  readonly why: OnlyCopy | 'unclean' | 'held-back';
+  /** A run that continued it and was applied; whether that has all of its work is not known. */
+  readonly continuedBy?: string;
 }
 
 /** Runs that have ended. Listed before the trash: what is cleaned up later counts as unclean here. */
@@ -41,16 +51,30 @@ export interface ForgetOptions {
 export async function forgetOld(engine: Engine, options: ForgetOptions): Promise<ForgottenRuns> {
   const [gone, needed] = [listForgotten(engine), findNeeded(engine)];
   const { rows, unclean } = options.ended;
-  const held = new Set([...unclean, ...options.kept.map(runOf)]);
-  const found: { forgotten: string[]; unapplied: string[] } = { forgotten: [], unapplied: [] };
+  const heldBack = new Set(options.kept.map(runOf));
+  const continued = listContinued(engine, rows);
+  const forgotten: string[] = [];
+  const keptFor: Record<string, KeptFor> = {};
   for (const row of rows) {
     const { runId, endedAt = '' } = row;
     if (gone.has(runId) || needed.has(runId)) continue;
     if (engine.clock.wallMs() - Date.parse(endedAt) < options.olderThanMs) continue;
-    const isKept = held.has(runId) || (!options.withWork && (await isOnlyCopy(engine, row)));
-    if (isKept) found.unapplied.push(runId);
-    else if (await orWarn(engine, runId, () => forgetContents(engine, row))) found.forgotten.push(runId);
+    const place = unclean.has(runId) ? 'unclean' : heldBack.has(runId) ? 'held-back' : null;
+    const why = place ?? (options.withWork ? null : await findOnlyCopy(engine, row));
+    if (why !== null) keptFor[runId] = { why, ...definedOnly({ continuedBy: continued.get(runId) }) };
+    else if (await orWarn(engine, runId, () => forgetContents(engine, row))) forgotten.push(runId);
   }
+  return { forgotten, unapplied: Object.keys(keptFor), keptFor };
+}
+
+/** The last applied run that continued each, also by way of others. */
+function listContinued(engine: Engine, rows: readonly RunRow[]): ReadonlyMap<string, string> {
+  const applied = listApplied(engine);
+  const earlier = new Map(rows.map(({ runId, continues }) => [runId, continues]));
+  const found = new Map<string, string>();
+  for (const { runId } of rows)
+    if (applied.has(runId))
+      for (let run = earlier.get(runId); run !== undefined; run = earlier.get(run)) found.set(run, runId);
   return found;
 }
 

@@ -1,4 +1,4 @@
-/** Whether an ended run has work that the user has nowhere else. In any doubt it has. */
+/** Why an ended run is kept: it has work that the user has nowhere else. In any doubt it has. */
 import { isEnding, type DataOf } from '@caisson/protocol';
 import { findWorkAttempt } from '../admission/index.ts';
 import { listPatched } from '../attempt/index.ts';
@@ -9,28 +9,55 @@ import { PreparedWorkspace } from '../workspace/index.ts';
 
 type Ended = Pick<DataOf<'dispatch.finished'>, 'patchRef' | 'checkpoint' | 'branch'>;
 
-export async function isOnlyCopy(engine: Engine, { runId, status }: RunRow): Promise<boolean> {
-  if (status === 'waiting') return true; // its question is open
+/**
+ * `question`: it waits for an answer. `beside`: it has more than its patch (commits, files held back). `unreadable`: what
+ * it has cannot be read. `unapplied`: nobody took its work. `unpatched`: it has files that the applied patch lacks.
+ * `replaced`: in place, it replaced files that were not committed. `outputs`: it left outputs; whether they were copied
+ * is not recorded.
+ */
+export type OnlyCopy =
+  | 'question'
+  | 'beside'
+  | 'unreadable'
+  | 'unapplied'
+  | 'unpatched'
+  | 'replaced'
+  | 'outputs';
+
+/** Outputs come last: who has taken them may delete the run. */
+export async function findOnlyCopy(engine: Engine, { runId, status }: RunRow): Promise<OnlyCopy | null> {
+  if (status === 'waiting') return 'question';
   const events = engine.ledger.read({ runId });
   const ending = events.findLast((event) => isEnding(event));
-  if (ending === undefined || hasWorkBeside(events, ending.data)) return true;
+  if (ending === undefined) return 'unreadable';
+  if (hasWorkBeside(events, ending.data)) return 'beside';
   const run = await describeRun(engine.rooms, runId).catch(() => null);
-  // A result that cannot be read may name outputs.
-  if (run === null || (run.result?.outputs ?? []).length > 0) return true;
+  if (run === null) return 'unreadable'; // it may name outputs
+  const work = await findWork(engine, events, ending, run.leftWork === true);
+  return work ?? ((run.result?.outputs ?? []).length > 0 ? 'outputs' : null);
+}
+
+async function findWork(
+  engine: Engine,
+  events: readonly StoredEvent[],
+  ending: StoredEvent & { readonly data: Ended },
+  hasLeftWork: boolean,
+): Promise<OnlyCopy | null> {
   const { patchRef, checkpoint, branch } = ending.data;
-  if (patchRef === undefined && checkpoint === undefined && run.leftWork !== true) return false;
-  if (branch?.status === 'created' && (await isOnBranch(engine, branch.commit))) return false;
+  if (patchRef === undefined && checkpoint === undefined && !hasLeftWork) return null;
+  if (branch?.status === 'created' && (await isOnBranch(engine, branch.commit))) return null;
   const ended = events.filter((event) => event.type === 'attempt.ended');
   const attempt = findWorkAttempt(ended, ending);
   const launches = events.filter((event) => event.type === 'attempt.launched');
   const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
-  if (workspace === undefined) return true;
-  if (workspace.kind === 'in-place') return !isCommitted(workspace);
+  if (workspace === undefined) return 'unreadable';
+  if (workspace.kind === 'in-place') return isCommitted(workspace) ? null : 'replaced';
   const isTaken =
-    (patchRef === undefined && run.leftWork !== true) ||
+    (patchRef === undefined && !hasLeftWork) ||
     events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts);
-  return !isTaken || !(await isAllInPatch(engine, workspace, patchRef));
+  if (!isTaken) return 'unapplied';
+  return (await isAllInPatch(engine, workspace, patchRef)) ? null : 'unpatched';
 }
 
 /** What was held back, and what an earlier attempt had that the last one has not. */

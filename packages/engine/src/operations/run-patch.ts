@@ -4,8 +4,8 @@ import { findWorkAttempt } from '../admission/index.ts';
 import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
-import { NO_ATTEMPT } from '../ledger/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
+import { markApplied } from './run-applied.ts';
 import { requireRemembered } from './run-forgotten.ts';
 import { findUnpatched, type UnpatchedWork } from './unpatched-work.ts';
 
@@ -100,11 +100,8 @@ export async function applyRun(
   return outcome;
 }
 
-/** Once: what a person changes after that, also an undo, is theirs (merge-work.ts). The files are changed already. */
 async function recordTaken(engine: Engine, runId: string, outcome: AppliedPatch): Promise<void> {
   const hasConflicts = outcome.kind === 'conflicts' && outcome.areMarkersLeft;
   if (outcome.kind !== 'applied' && !hasConflicts) return;
-  if (engine.ledger.read({ runId, types: ['run.applied'] }).length > 0) return;
-  const data = { files: outcome.files.length, hasConflicts };
-  await engine.recorder.of(runId).append('run.applied', data, NO_ATTEMPT);
+  await markApplied(engine, runId, { files: outcome.files.length, hasConflicts });
 }

@@ -15,6 +15,7 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
     ...result,
     ...describeTask(engine, runId),
     ...describeQuestions(engine, runId),
+    ...describeTaken(engine, runId),
     ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
   };
@@ -37,6 +38,15 @@ function describeTask({ ledger }: Engine, runId: string): Pick<DispatchResult, '
   if (accepted === undefined) return {};
   const { priority, scope = [], branch, acceptance } = accepted.data.task;
   return { task: { priority, scope: [...scope], ...definedOnly({ branch, acceptance }) } };
+}
+
+function describeTaken({ ledger }: Engine, runId: string): Pick<DispatchResult, 'applied' | 'forgottenAt'> {
+  const [applied] = ledger.read({ runId, types: ['run.applied'] });
+  const [forgotten] = ledger.read({ runId, types: ['run.forgotten'] });
+  return {
+    ...(applied === undefined ? {} : { applied: { at: applied.at, ...applied.data } }),
+    ...(forgotten === undefined ? {} : { forgottenAt: forgotten.at }),
+  };
 }
 
 function describeQuestions({ ledger }: Engine, runId: string): Pick<DispatchResult, 'continues' | 'asked'> {

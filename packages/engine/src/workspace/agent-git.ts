@@ -10,6 +10,7 @@ import { isErrno } from '@caisson/ground';
 import { READ_ONLY_GIT_CONTROLS } from '@caisson/protocol';
 
 import type { AgentGit } from './contract.ts';
+import { describeUser } from './git-settings.ts';
 import type { Ref, Repository } from './locate-repository.ts';
 
 export interface AgentGitOptions {
@@ -75,15 +76,13 @@ function headText(options: AgentGitOptions): string {
 const NEUTRAL_STAT = '\tcheckStat = minimal\n';
 
 function configText(repository: Repository): string {
-  const name = repository.config.get('user.name') ?? 'Caisson agent';
-  const email = repository.config.get('user.email') ?? 'agent@caisson.invalid';
   const format =
     repository.objectFormat === 'sha256'
       ? '\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n[core]\n'
       : '\trepositoryFormatVersion = 0\n';
   return (
     `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n${NEUTRAL_STAT}${lineEndings(repository)}` +
-    `[user]\n\tname = ${quote(name)}\n\temail = ${quote(email)}\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
+    `${describeUser(repository)}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
   );
 }
 
@@ -98,11 +97,6 @@ function lineEndings({ config }: Repository): string {
     .filter(([, value, values]) => values.test(value))
     .map(([key, value]) => `\t${key} = ${value}\n`)
     .join('');
-}
-
-function quote(value: string): string {
-  const escaped = value.replace(/["\\]/g, (found) => `\\${found}`).replaceAll('\n', '\\n');
-  return `"${escaped}"`;
 }
 
 /** Our refs stay out: they are backups, not history. */

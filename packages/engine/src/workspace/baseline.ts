@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, emptyTreeLike, type OversizedFile } from '@caisson/ground';
+import { createGit, emptyTreeLike, forgetHidden, type OversizedFile } from '@caisson/ground';
 
 import { awaitAll } from './await-all.ts';
 import { besideGc, nameByRefs } from './beside-gc.ts';
@@ -11,7 +11,10 @@ import { findConversions, type Conversion } from './conversions.ts';
 import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import { describeMissingSubmodules } from './submodule-links.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
+
+const MAX_NAMED = 5;
 
 export interface Baseline {
   readonly gitDir: string;
@@ -60,6 +63,7 @@ async function takePresent(
   const isInPlace = options.kind === 'in-place';
   // In our own folder there are no keys, and a dot file that an agent makes there is work.
   if (!isInPlace && home !== '') await writeFile(join(gitDir, 'info/exclude'), ignoreRules);
+  if (!isInPlace) await forgetHidden(gitDir); // our own folder has none of these files
   const isClean = staged.tree === headTree;
   if (!isClean) await pinBaseline(options, gitDir, repository.commonDir, staged.tree, headCommit);
   const conversions = isClean ? [] : await findConversions(repository, gitDir, staged.tree, user);
@@ -77,7 +81,9 @@ async function takePresent(
     warnings: [
       ...(home === '' ? [] : [HOME_WARNING]),
       ...nested,
+      ...(await describeMissingSubmodules(repository, gitDir, staged.tree)),
       ...staged.warnings,
+      ...(isInPlace ? [] : describeHiddenFiles(staged.hidden ?? [])),
       ...staged.oversized.map(describeLeftBehind),
     ],
     oversized: staged.oversized.map(({ path }) => path),
@@ -152,6 +158,15 @@ async function treeOf({ top, gitDir }: Repository, commit: string): Promise<stri
 
 const HOME_WARNING =
   'this repository contains your home folder: dot files there that are not under git were left out of the workspace';
+
+function describeHiddenFiles(paths: readonly string[]): string[] {
+  if (paths.length === 0) return [];
+  const rest = paths.length - MAX_NAMED;
+  const names = [...paths.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+  return [
+    `hidden by no-access rules, and as they are now not in the workspace, because git does not ignore them: ${names}; setup and checks see those that workspace.include names`,
+  ];
+}
 
 /** The warning for a file that is too large to be brought along. */
 export function describeLeftBehind({ path, size }: OversizedFile): string {

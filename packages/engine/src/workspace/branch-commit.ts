@@ -10,11 +10,7 @@ import { createGit } from '@caisson/ground';
 import type { PreparedWorkspace } from './contract.ts';
 import { convertBack, readConversions } from './conversions.ts';
 import { commitTree } from './custody.ts';
-
-interface Link {
-  readonly path: string;
-  readonly commit: string;
-}
+import { listLinks, type Link } from './submodule-links.ts';
 
 export interface BranchCommit {
   readonly commit: string;
@@ -56,12 +52,7 @@ export async function makeBranchCommit(
 
 /** Links of the base commit that are folders in the tree. */
 async function findFlattened(gitDir: string, baseCommit: string, tree: string): Promise<Link[]> {
-  const git = createGit({ cwd: gitDir, gitDir });
-  const entries = (await git.text(['ls-tree', '-r', '-z', baseCommit])).split('\0');
-  const links = entries.flatMap((entry) => {
-    const match = /^160000 commit ([0-9a-f]+)\t(.+)$/s.exec(entry);
-    return match === null ? [] : [{ commit: match[1] ?? '', path: match[2] ?? '' }];
-  });
+  const links = await listLinks(gitDir, baseCommit);
   if (links.length === 0) return [];
   const present = await idsOf(gitDir, tree, links);
   return links.filter((link) => present.get(link.path)?.kind === 'tree');

@@ -16,8 +16,11 @@ function write(path: string, text: string): void {
   writeFileSync(join(home, path), text);
 }
 
+const findFor = (manifests: readonly string[], folders: readonly string[] = []): readonly string[] =>
+  findCachesOf({ top: '/home/ada/poet', manifests, folders }, home).caches;
+
 const CARGO = ['.cargo/registry', '.cargo/git/checkouts', '.cargo/git/db'];
-const findCargo = (): readonly string[] => findCachesOf(['Cargo.toml'], [], home).caches;
+const findCargo = (): readonly string[] => findFor(['Cargo.toml']);
 
 it.each([
   ['.cargo/git/db/a-1/FETCH_HEAD', ['.cargo/registry']],
@@ -43,7 +46,26 @@ it('a pyvenv.cfg that is endless, or made to be slow, costs nothing', () => {
   write('slow/pyvenv.cfg', `home=a${' '.repeat(400_000)}b\n`);
   symlinkSync('/dev/zero', join(home, 'endless/pyvenv.cfg'));
   const folders = ['slow', 'endless'].map((name) => join(home, name));
-  expect(findCachesOf([], folders, home).caches).toEqual([]);
+  expect(findFor([], folders)).toEqual([]);
   write('real/pyvenv.cfg', `home = ${home}/.local/share/uv/python/cpython/bin  \nuv = 1\n`);
-  expect(findCachesOf([], [...folders, join(home, 'real')], home).caches).toEqual(['.local/share/uv/python']);
+  expect(findFor([], [...folders, join(home, 'real')])).toEqual(['.local/share/uv/python']);
+});
+
+it('the environment of Poetry comes without its lock file, if there is one for this very path', () => {
+  const environments = '.cache/pypoetry/virtualenvs';
+  write(`${environments}/poet-AAAAAAAA-py3.11/pyvenv.cfg`, '');
+  expect(findFor(['pyproject.toml'])).toEqual([]);
+  // As Poetry 1.3 named it for /home/ada/poet/services/api.
+  write(`${environments}/api-8QD4OmMF-py3.11/pyvenv.cfg`, '');
+  expect(findFor(['pyproject.toml'])).toEqual([]);
+  expect(findFor(['services/api/pyproject.toml'])).toEqual([environments]);
+});
+
+it('packages of the user come with a manifest of their language, and log-ins beside them do not', () => {
+  const own = ['.local/share/gem/ruby', '.gem/ruby', '.cache/deno/npm', '.local/lib/python3.11'];
+  for (const path of own) write(`${path}/x`, '');
+  for (const path of ['.local/share/gem/credentials', '.gem/credentials', '.local/lib/other/x'])
+    write(path, '');
+  expect(findFor(['package.json'])).toEqual([]);
+  expect(findFor(['Gemfile', 'web/deno.json', 'api/requirements.txt'])).toEqual(own);
 });

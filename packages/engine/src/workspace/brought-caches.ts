@@ -1,9 +1,10 @@
 /** Caches in HOME that the tools of a project need without a network. Settings and log-ins lie beside them, and stay out. */
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readSmallFileSync, unlessErrno } from '@caisson/ground';
 import { IS_LINK, kindOf, type Kind } from './brought-places.ts';
-import { PYTHONS, toolsOf } from './brought-tools.ts';
+import { isOfPython, PYTHONS, toolsOf } from './brought-tools.ts';
 import type { PreparedWorkspace } from './contract.ts';
 
 export type Brought = NonNullable<PreparedWorkspace['brought']>;
@@ -14,15 +15,20 @@ export interface FoundCaches {
   readonly warnings: readonly string[];
 }
 
-/** `folders` are those of the project that are brought, as absolute paths. */
-export function findCachesOf(
-  manifests: readonly string[],
-  folders: readonly string[],
-  home: string,
-): FoundCaches {
+export interface CacheUser {
+  readonly top: string;
+  /** Relative to `top`. */
+  readonly manifests: readonly string[];
+  /** Those of the project that are brought, as absolute paths. */
+  readonly folders: readonly string[];
+}
+
+export function findCachesOf({ top, manifests, folders }: CacheUser, home: string): FoundCaches {
   const root = realHome(home);
   const wanted = new Set([
     ...manifests.flatMap((path) => toolsOf(path).flatMap(({ caches = [] }) => caches)),
+    ...(manifests.some((path) => hasPoetryEnvironment(root, dirname(join(top, path)))) ? [POETRY] : []),
+    ...(manifests.some(isOfPython) ? listPackagesOfUser(root) : []),
     ...pythonsOf(folders, home),
   ]);
   const ofKind = (kind: Kind): string[] => [...wanted].filter((path) => kindOf(root, path) === kind);
@@ -52,6 +58,23 @@ export function placeCaches(caches: readonly string[], home: string): Brought {
 
 /** HOME itself may be a link. */
 const realHome = (home: string): string => (existsSync(home) ? realpathSync.native(home) : home);
+
+const POETRY = '.cache/pypoetry/virtualenvs';
+
+/** Poetry names an environment after the project and its path. Many projects keep its lock file out of git. */
+function hasPoetryEnvironment(root: string, project: string): boolean {
+  const digest = createHash('sha256').update(project).digest('base64url').slice(0, 8);
+  return listNames(join(root, POETRY)).some((name) => name.includes(`-${digest}-py`));
+}
+
+/** What `pip install --user` installs, and programs in `~/.local/bin` import. */
+function listPackagesOfUser(root: string): string[] {
+  const names = listNames(join(root, '.local/lib')).filter((name) => /^python\d[\d.]*$/.test(name));
+  return names.map((name) => `.local/lib/${name}`);
+}
+
+const listNames = (folder: string): string[] =>
+  unlessErrno(() => readdirSync(folder), [], 'ENOENT', 'ENOTDIR', 'EACCES');
 
 /** A virtual environment names the Python it was made with; only known places count. */
 function pythonsOf(folders: readonly string[], home: string): string[] {

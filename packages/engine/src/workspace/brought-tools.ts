@@ -1,4 +1,5 @@
 /** What known tools need of ignored folders, and of caches in HOME, to work without a network. */
+import { basename } from 'node:path';
 
 export interface Tool {
   readonly manifests: readonly string[];
@@ -7,6 +8,15 @@ export interface Tool {
   /** In HOME. */
   readonly caches?: readonly string[];
 }
+
+const PYTHON_MANIFESTS = [
+  'pyproject.toml',
+  'setup.py',
+  'setup.cfg',
+  'requirements.txt',
+  'Pipfile',
+  'tox.ini',
+];
 
 const TOOLS: readonly Tool[] = [
   {
@@ -19,7 +29,7 @@ const TOOLS: readonly Tool[] = [
     caches: ['.yarn/berry/cache', '.cache/node/corepack', '.local/share/pnpm/.tools'],
   },
   {
-    manifests: ['pyproject.toml', 'setup.py', 'setup.cfg', 'requirements.txt', 'Pipfile', 'tox.ini'],
+    manifests: PYTHON_MANIFESTS,
     needs: ['.venv', 'venv', '__pypackages__', '.tox', '.nox', '.eggs'],
   },
   // Environments that lie in HOME, by the path of their project.
@@ -38,7 +48,15 @@ const TOOLS: readonly Tool[] = [
     needs: ['.gradle', 'build'],
     caches: ['.gradle/caches', '.gradle/wrapper', '.gradle/jdks'],
   },
-  { manifests: ['composer.json', 'Gemfile'], needs: ['vendor'] },
+  { manifests: ['composer.json'], needs: ['vendor'] },
+  // RubyGems keeps its log-in beside these.
+  { manifests: ['Gemfile'], needs: ['vendor'], caches: ['.local/share/gem/ruby', '.gem/ruby'] },
+  {
+    manifests: ['deno.json', 'deno.jsonc'],
+    needs: ['node_modules', 'vendor'],
+    // What programs store for themselves lies beside these.
+    caches: ['.cache/deno/npm', '.cache/deno/remote', '.cache/deno/deps', '.cache/deno/gen'],
+  },
   { manifests: ['mix.exs'], needs: ['deps', '_build'] },
 ];
 
@@ -46,7 +64,12 @@ const TOOLS: readonly Tool[] = [
 export const NEEDED_AT_TOP = ['node_modules', '.venv', 'venv'];
 
 /** Pythons in HOME that virtual environments link to, and that PATH does not lead to. */
-export const PYTHONS = ['.local/share/uv/python'];
+export const PYTHONS = [
+  ...['.local/share/uv/python', '.pyenv/versions', '.asdf/installs/python'],
+  '.local/share/mise/installs/python',
+];
+
+export const isOfPython = (manifest: string): boolean => PYTHON_MANIFESTS.includes(basename(manifest));
 
 export const MANIFESTS: readonly string[] = [...new Set(TOOLS.flatMap(({ manifests }) => manifests))];
 

@@ -14,7 +14,7 @@
  * W4  The agent's git dir is untrusted data: the host never opens it as a repository.
  */
 import type { StageLimits } from '@caisson/ground';
-import type { OwnControl, WorkBeside } from '@caisson/protocol';
+import type { OwnControl, PathRule, WorkBeside } from '@caisson/protocol';
 
 import type { ApplyOptions, ApplyResult } from './apply-contract.ts';
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
@@ -58,6 +58,8 @@ export interface PrepareOptions {
   readonly controls?: readonly OwnControl[];
   /** Let changes of grade `ask` (risky-paths.ts) onto the branch and the checkpoint's ref. */
   readonly allowRisky?: boolean;
+  /** Rules about files, relative to the project: uncommitted files that `no-access` hides are not part of the baseline. */
+  readonly rules?: readonly PathRule[];
   /** Larger files are neither captured nor in the checkpoint; they are kept with the workspace and named. */
   readonly limits?: StageLimits;
   /** False with `--sandbox none`: no mounts, so the private git dir is wired by links. Default true. */
@@ -135,7 +137,10 @@ export interface Workspaces {
    * is merged: the present files must have it. Leaves nothing behind.
    */
   findMergeProblem(
-    options: Pick<PrepareOptions, 'kind' | 'projectRoot' | 'stateDir' | 'keepOut' | 'baseRef' | 'limits'> & {
+    options: Pick<
+      PrepareOptions,
+      'kind' | 'projectRoot' | 'stateDir' | 'keepOut' | 'rules' | 'baseRef' | 'limits'
+    > & {
       readonly merge: FinishedWork;
     },
   ): Promise<MergeProblem | null>;

@@ -59,8 +59,7 @@ export async function findBrought(
   const ofKind = (kind: Kind): string[] => places.filter((path) => kindOf(top, path) === kind);
   const folders = ofKind('folder').filter((path) => ignored.has(path));
   const { caches, warnings } = findCachesOf(
-    manifests,
-    folders.map((path) => join(top, path)),
+    { top, manifests, folders: folders.map((path) => join(top, path)) },
     home,
   );
   const fitting = folders.slice(0, MAX_BROUGHT - caches.length);
@@ -122,7 +121,7 @@ export async function findCaches(
   const places = NEEDED_AT_TOP.filter((path) => manifests.length > 0 && kindOf(top, path) === 'folder');
   const ignored = await listIgnored(top, gitDir, places);
   const environments = places.filter((path) => ignored.has(path)).map((path) => join(top, path));
-  return findCachesOf(manifests, environments, home);
+  return findCachesOf({ top, manifests, folders: environments }, home);
 }
 
 /** Makes the mount points in a worktree; a folder that it has already, copied or committed, is not brought. */

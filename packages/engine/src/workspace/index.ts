@@ -37,6 +37,7 @@ export type {
 } from './contract.ts';
 export { PreparedWorkspace } from './contract.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
+export { SYSTEM_GIT_CONFIG } from './git-settings.ts';
 export { findTop } from './locate-repository.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { isOnlyCopy } from './trash.ts';

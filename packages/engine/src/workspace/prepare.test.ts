@@ -331,6 +331,11 @@ describe('a worktree', () => {
     expect(project.git('rev-parse', 'made^')).toBe(project.git('rev-parse', 'HEAD'));
     project.git('branch', '-qD', 'made');
     expect(project.snapshot()).toEqual(before);
+    project.git('submodule', '--quiet', 'deinit', '--force', 'lib');
+    for (const kind of ['worktree', 'in-place'] as const)
+      expect((await project.prepare({ kind })).warnings).toEqual([
+        'not checked out, so empty for the run: submodule lib; git submodule update --init gets it',
+      ]);
   });
 
   it('is refused, with a remedy and nothing left behind, outside git and for odd repositories', async () => {

@@ -29,6 +29,8 @@ export interface CaptureOptions {
   readonly exclude: readonly string[];
   /** Larger files are left out; see {@link CapturedPatch.oversized}. */
   readonly limits?: StageLimits | undefined;
+  /** Files that rules hide from the agent; they are not read, here and later. For what runs before the agent. */
+  readonly hides?: ((path: string) => boolean) | null;
   readonly timeoutMs?: number;
   readonly maxPatchBytes?: number;
   readonly signal?: AbortSignal;

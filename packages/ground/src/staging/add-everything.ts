@@ -1,11 +1,18 @@
-/** Adds the files of a folder to an index, and those of the repositories inside it (rules S1, S3 and S6). */
+/** Adds the files of a folder to an index, and those of the repositories inside it (rules S1, S3, S6 and S9). */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { definedOnly } from '@caisson/protocol';
 import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } from '../git/index.ts';
 import { isErrno } from '../platform/index.ts';
 import { addFiles } from './add-files.ts';
-import { findOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
+import { below, dropConflicts, findHidden } from './hidden-files.ts';
+import {
+  findOversized,
+  listChanged,
+  type FoundOversized,
+  type OversizedFile,
+  type StageLimits,
+} from './oversized-files.ts';
 import { hasFiles, isBehindLink } from './workspace-folder.ts';
 
 export interface StageOptions {
@@ -20,14 +27,21 @@ export interface StageOptions {
   readonly like: string;
   /** Larger files stay as they were in the baseline (S6). Default: no limit. */
   readonly limits?: StageLimits | undefined;
+  /** Which paths, relative to the workspace, stay as they are in the index, here and in later stages (S9). */
+  readonly hides?: ((path: string) => boolean) | null | undefined;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
+
+/** `hidden`: what earlier stages hid. */
+export type AddOptions = StageOptions & { readonly hidden: readonly Buffer[] };
 
 export interface Added {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
   readonly oversized: readonly OversizedFile[];
+  /** What was left out because it is hidden, relative to the workspace (S9). */
+  readonly hidden: readonly Buffer[];
   /** Size of everything that had to be read. */
   readonly stagedBytes: number;
   /** The tree, when the index remembers it. */
@@ -36,7 +50,7 @@ export interface Added {
 
 /** Adds a folder with all that is nested in it, to the index of this git. */
 export async function addEverything(
-  options: StageOptions,
+  options: AddOptions,
   git: Git,
   folder: string,
   index: string,
@@ -48,11 +62,8 @@ export async function addEverything(
     .map((path) => path.slice(prefix.length))
     .filter((path) => !isBehindLink(folder, path)); // git refuses to name what it would not reach
   const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
-  const found =
-    options.limits === undefined
-      ? { names: [], files: [], stagedBytes: 0 }
-      : await findOversized(git, folder, prefix, pathspec, options.limits);
-  const problems = await addFiles(git, pathspec, found.names);
+  const { hidden, found } = await findLeftOut(options, git, { folder, prefix, pathspec });
+  const problems = await addFiles(git, pathspec, [...hidden, ...found.names]);
   const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
     exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
@@ -61,6 +72,7 @@ export async function addEverything(
   const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
   const nested: string[] = [];
   const oversized = [...found.files];
+  const allHidden: Buffer[] = hidden.map((name) => Buffer.concat([Buffer.from(prefix), name]));
   let { stagedBytes } = found;
   for (const path of [...linked, ...problems.unborn]) {
     if (!(await hasFiles(join(folder, path)))) continue;
@@ -69,12 +81,30 @@ export async function addEverything(
     nested.push(prefix + path, ...inner.nested);
     warnings.push(...inner.warnings);
     oversized.push(...inner.oversized);
+    allHidden.push(...inner.hidden);
     stagedBytes += inner.stagedBytes;
   }
-  return { nested, warnings, oversized, stagedBytes, rootTree };
+  return { nested, warnings, oversized, hidden: allHidden, stagedBytes, rootTree };
 }
 
-function withBytesLeft(options: StageOptions, stagedBytes: number): StageOptions {
+/** What is not read, relative to the git's work tree: what is hidden (S9), then what is too large (S6). */
+async function findLeftOut(
+  { limits, hides, hidden: hiddenBefore }: AddOptions,
+  git: Git,
+  { folder, prefix, pathspec }: { folder: string; prefix: string; pathspec: readonly string[] },
+): Promise<{ hidden: readonly Buffer[]; found: FoundOversized }> {
+  const before = below(prefix, hiddenBefore).filter((name) => !isBehindLink(folder, name.toString('utf8')));
+  const hidesSome = hides !== undefined && hides !== null;
+  const changed = hidesSome || limits !== undefined ? await listChanged(git, pathspec) : [];
+  const hidden = [...before, ...(hidesSome ? findHidden(changed, prefix, hides) : [])];
+  if (hidden.length > 0) await dropConflicts(git, hidden);
+  if (limits === undefined) return { hidden, found: { names: [], files: [], stagedBytes: 0 } };
+  const isHidden = new Set(hidden.map((name) => name.toString('latin1')));
+  const read = changed.filter((name) => !isHidden.has(name.toString('latin1')));
+  return { hidden, found: findOversized(read, folder, prefix, limits) };
+}
+
+function withBytesLeft(options: AddOptions, stagedBytes: number): AddOptions {
   const { limits } = options;
   if (limits === undefined) return options;
   return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };
@@ -82,7 +112,7 @@ function withBytesLeft(options: StageOptions, stagedBytes: number): StageOptions
 
 /** S1: stages the nested folder through its own index and splices the entries in where the link was. */
 async function flatten(
-  options: StageOptions,
+  options: AddOptions,
   git: Git,
   folder: string,
   path: string,

@@ -75,20 +75,24 @@ export interface FoundOversized {
   readonly stagedBytes: number;
 }
 
-/** The files of one work tree that are left out; `pathspec` limits the check. */
-export async function findOversized(
-  git: Git,
-  folder: string,
-  prefix: string,
-  pathspec: readonly string[],
-  limits: StageLimits,
-): Promise<FoundOversized> {
+/** The files of one work tree that staging would read; `pathspec` limits the check. */
+export async function listChanged(git: Git, pathspec: readonly string[]): Promise<Buffer[]> {
   const bound = { maxOutputBytes: ROOM_FOR_NAMES };
   const [untracked, changed] = await Promise.all([
     git.run(['ls-files', '-z', '--others', '--exclude-standard', '--', ...pathspec], bound),
     git.run(['diff-files', '-z', '--name-only', '--', ...pathspec], bound),
   ]);
-  const sized = [...splitNames(untracked.stdout), ...splitNames(changed.stdout)]
+  return [...splitNames(untracked.stdout), ...splitNames(changed.stdout)];
+}
+
+/** Those of the `changed` files of one work tree that are left out. */
+export function findOversized(
+  changed: readonly Buffer[],
+  folder: string,
+  prefix: string,
+  limits: StageLimits,
+): FoundOversized {
+  const sized = changed
     .map((name) => ({ name, size: sizeOf(folder, name) }))
     .toSorted((left, right) => right.size - left.size);
   let stagedBytes = sized.reduce((sum, { size }) => sum + size, 0);

@@ -10,14 +10,16 @@
  * S5  What is excluded now but was staged before (a checkpoint contains more than a patch does) is reset to the
  *     baseline: the tree depends on the given exclusions, not on those of the call before.
  * S7  A file outside a sparse checkout that exists anyway is staged; one that does not exist is not deleted.
+ * S9  What rules hide from the agent is not read, and stays as it is in the index (see hidden-files.ts).
  * S8  A pipe where git expects a file does not block (see held-by-pipes.ts).
  */
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { copyIndex, mayHaveSkipped, revealEntries, type Git } from '../git/index.ts';
-import { isErrno } from '../platform/index.ts';
-import { addEverything, gitFor, type Added, type StageOptions } from './add-everything.ts';
+import { isErrno, showPath } from '../platform/index.ts';
+import { addEverything, gitFor, type Added, type AddOptions, type StageOptions } from './add-everything.ts';
+import { recallHidden, rememberHidden } from './hidden-files.ts';
 import { unlessHeldByPipes } from './held-by-pipes.ts';
 import { mayBeOversized, type OversizedFile } from './oversized-files.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
@@ -31,6 +33,8 @@ export interface StagedWorkspace {
   readonly warnings: readonly string[];
   /** What was left out because of its size (S6). */
   readonly oversized: readonly OversizedFile[];
+  /** What was left out because it is hidden, relative to the workspace, as readable text (S9). */
+  readonly hidden?: readonly string[] | undefined;
   /** Whether nothing at all was touched since the folder was made, ignored files included. */
   readonly isFirst?: boolean | undefined;
 }
@@ -46,16 +50,19 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
   try {
     const since = await takeMark(options.gitDir);
     const git = gitFor(options, options.workspace, draft);
+    const hidden = await recallHidden(options.gitDir);
     const added = await unlessHeldByPipes(options.workspace, options.signal, (signal) =>
-      addWithinLimits({ ...options, signal }, index, draft),
+      addWithinLimits({ ...options, hidden, signal }, index, draft),
     ); // S8
     const { nested, oversized, rootTree } = added.value;
     const warnings = [...added.warnings, ...added.value.warnings];
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings, oversized };
+    if (options.hides && added.value.hidden.length > 0)
+      await rememberHidden(options.gitDir, [...hidden, ...added.value.hidden]); // S9
     await rememberStaged(options, staged, since); // S4
-    return staged;
+    return { ...staged, hidden: added.value.hidden.map((name) => showPath(name)) };
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }
@@ -65,7 +72,7 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
  * S6: most folders contain nothing that could be too large. Git begins as if that were so, and we check while it works;
  * its result is discarded if we were wrong.
  */
-async function addWithinLimits(options: StageOptions, index: string, draft: string): Promise<Added> {
+async function addWithinLimits(options: AddOptions, index: string, draft: string): Promise<Added> {
   const { workspace, exclude, limits } = options;
   const git = await openDraft(options, index, draft);
   if (limits === undefined) return await addEverything(options, git, workspace, draft, '');

@@ -34,6 +34,7 @@ export const CODEX: RuntimeDescriptor<'codex'> = {
   loginFiles: ['.codex/auth.json'],
   login: {
     member: 'tokens',
+    keyMember: 'OPENAI_API_KEY',
     endpoint: 'https://chatgpt.com/backend-api/codex',
     hosts: ['auth.openai.com:443'],
   },

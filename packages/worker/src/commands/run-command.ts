@@ -2,6 +2,7 @@
 import { launchSandbox } from '@caisson/ground';
 import { definedOnly, type Failure, type Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
+import { createHeadAndTail } from './head-and-tail.ts';
 import { underDiskWatch } from './disk-watch.ts';
 import { obeyStop } from './obey-stop.ts';
 import { buildSandboxSpec, type SandboxPurpose } from '../view/index.ts';
@@ -15,6 +16,7 @@ export interface CommandOutcome {
   readonly limit?: Failure;
   readonly stopped: boolean;
   readonly durationMs: number;
+  /** Without its middle where it is long. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -77,21 +79,14 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
 }
 
 function collect(context: AttemptContext, stream: NodeJS.ReadableStream): () => string {
-  const parts: Buffer[] = [];
-  let held = 0;
+  const kept = createHeadAndTail(MAX_OUTPUT_BYTES);
   const redacting = context.redactor.createStream();
-  const keep = (chunk: Buffer): void => {
-    const room = MAX_OUTPUT_BYTES - held;
-    if (room <= 0) return;
-    parts.push(Buffer.from(chunk.subarray(0, room)));
-    held += Math.min(room, chunk.length);
-  };
   stream.on('data', (chunk: Buffer) => {
     context.printedBytes += chunk.length;
-    keep(redacting.push(chunk));
+    kept.push(redacting.push(chunk));
   });
   return () => {
-    keep(redacting.flush());
-    return Buffer.concat(parts).toString('utf8');
+    kept.push(redacting.flush());
+    return kept.text();
   };
 }

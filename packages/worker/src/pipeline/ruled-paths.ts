@@ -9,7 +9,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { forbidsPath, pathRules } from '@caisson/policy';
+import { isRuleAbout, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
 import { listFolder } from '../view/index.ts';
 
@@ -104,6 +104,7 @@ interface Findings {
 /** `false` when there are too many entries. */
 function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings): boolean {
   const { cwd, mountPath } = job.workspace;
+  const place = { cwd, mountPath, home: job.sandbox.home };
   const own = [cwd, mountPath].flatMap((folder) => [join(folder, '.git'), join(folder, '.caisson')]);
   let entries = 0;
   const folders = [mountPath];
@@ -113,23 +114,11 @@ function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings)
       if (own.includes(inside)) continue;
       entries += 1;
       if (entries > MAX_ENTRIES) return false;
-      for (const rule of rules) if (isAbout(job, rule, inside)) add(rule, inside);
+      for (const rule of rules) if (isRuleAbout(rule, inside, place)) add(rule, inside);
       if (entry.isDirectory() && !isHidden(inside)) folders.push(inside);
     }
   }
   return true;
-}
-
-/**
- * The whole repository is mounted, also for a project in a subfolder. A rule about names in any folder counts in all of
- * it; other rules are relative to the project.
- */
-function isAbout({ workspace, sandbox: { home } }: Job, rule: PathRule, inside: string): boolean {
-  const { cwd, mountPath } = workspace;
-  if (inside.startsWith(`${cwd}/`)) return forbidsPath(rule, inside, 'write', { workspace: cwd, home });
-  const containsProject = `${cwd}/`.startsWith(`${inside}/`);
-  const isAnywhere = /^(\*\*\/|(?!\.\/)[^/]+\/?$)/.test(rule.path);
-  return isAnywhere && !containsProject && forbidsPath(rule, inside, 'write', { workspace: mountPath, home });
 }
 
 function describeRefusal(isComplete: boolean, hidden: readonly string[]): string | null {

@@ -41,7 +41,7 @@ async function copyEverything(job: Job): Promise<SetupScript[]> {
       job.inputs.map(({ key }) => `inputs/${key}`),
     );
   } finally {
-    if (isTemporary) await markOverlay(captureOptions(job)); // the folder is the user's own: its old content is restored
+    if (isTemporary) await markOverlay(await captureOptions(job)); // the folder is the user's own: its old content is restored
   }
 }
 
@@ -52,12 +52,20 @@ export async function concludePreparation(
 ): Promise<void> {
   rmSync(join(job.paths.mailbox, SETUP_FOLDER), { recursive: true, force: true });
   if (job.overlay.length + job.inputs.length + setup.length === 0) return;
-  await markPrepared(captureOptions(job));
+  await markPrepared(await captureOptions(job));
 }
 
-function captureOptions({ workspace }: Job): Parameters<typeof markPrepared>[0] {
-  const { path, gitDir, baselineTree, exclude } = workspace;
-  return { workspace: path, gitDir, baselineTree, exclude };
+async function captureOptions(job: Job): Promise<Parameters<typeof markPrepared>[0]> {
+  const { path, gitDir, baselineTree, exclude } = job.workspace;
+  return { workspace: path, gitDir, baselineTree, exclude, hides: await loadHides(job) };
+}
+
+/** Loaded late: the matcher comes with the shell parser, and most runs have no rule about files. */
+async function loadHides({ rules, workspace, sandbox }: Job): Promise<((path: string) => boolean) | null> {
+  if (!rules.some((rule) => 'path' in rule)) return null;
+  const { createHides, pathRules } = await import('@caisson/policy');
+  const { cwd, mountPath } = workspace;
+  return createHides(pathRules(rules), { cwd, mountPath, home: sandbox.home });
 }
 
 async function placeInputs(job: Job): Promise<void> {

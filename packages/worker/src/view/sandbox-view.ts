@@ -121,11 +121,10 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     frozen: [INSIDE.run, ...frozenFolders(job, options)],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
-    files: (options.files ?? []).map((file) => ({
-      path: file.path,
-      content: file.content,
-      mode: file.mode ?? 0o600,
-    })),
+    files: [
+      ...(sandbox.files ?? []).map((file) => ({ ...file, mode: 0o444 })),
+      ...(options.files ?? []).map(({ path, content, mode = 0o600 }) => ({ path, content, mode })),
+    ],
     network: onHostNetwork ? 'host' : 'none',
     seccomp: true,
     cgroupPaths: [...paths.cgroup],

@@ -1,7 +1,7 @@
 import { STEPS, type Failure, type ScriptBlock, type VerifyReport } from '@caisson/protocol';
 import { type AttemptContext, fail, StepFailure } from '../../attempt/index.ts';
 import { runInCleanRoom } from '../clean-room.ts';
-import { runInSandbox, type CommandOutcome } from '../../commands/index.ts';
+import { joinOutputs, runInSandbox, shorten, type CommandOutcome } from '../../commands/index.ts';
 import type { BlockReport } from '../runner.ts';
 
 /** Runs a gate, verify or clean-room command over the agent's work. */
@@ -79,7 +79,7 @@ function reportVerify(
   const passed = outcome.exitCode === 0 && !outcome.timedOut;
   // A check that was stopped says nothing about the work.
   if (!passed && context.control.stop.aborted) return { status: 'reported', ...exitOf(outcome) };
-  const report = [outcome.stdout, outcome.stderr].filter((text) => text !== '').join('\n');
+  const report = joinOutputs(outcome.stdout, outcome.stderr, MAX_REPORT_CHARACTERS);
   context.gathered.verify = together(context.gathered.verify, {
     passed,
     report,
@@ -98,11 +98,11 @@ const MAX_REPORT_CHARACTERS = 262_144;
 
 /** A later check that passes does not cancel an earlier failure. If all passed, the weakest lens counts. */
 function together(earlier: VerifyReport | undefined, report: VerifyReport): VerifyReport {
-  if (earlier === undefined) return { ...report, report: report.report.slice(-MAX_REPORT_CHARACTERS) };
+  if (earlier === undefined) return report;
   const weakest = [earlier, report].some(({ lens }) => lens === 'verify') ? 'verify' : 'clean-room';
   return {
     passed: earlier.passed && report.passed,
-    report: `${earlier.report}\n${report.report}`.slice(-MAX_REPORT_CHARACTERS),
+    report: shorten(`${earlier.report}\n${report.report}`, MAX_REPORT_CHARACTERS),
     durationMs: earlier.durationMs + report.durationMs,
     lens: !earlier.passed ? earlier.lens : report.passed ? weakest : report.lens,
   };

@@ -1,0 +1,32 @@
+/** What a person can do with a run now. */
+import type { DispatchResult } from '@caisson/protocol';
+import { describeApply, isBroken, labelled } from './format-ending.ts';
+import { countFiles } from './format-timeline.ts';
+import type { Line } from './painted.ts';
+
+export function describeNext(
+  { runId, status, result, asked, applied, risky, outsideScope, unpatched, leftWork }: DispatchResult,
+  inPlace: boolean,
+): Line[] {
+  const lines: Line[] = [];
+  if (asked !== undefined) {
+    lines.push(...labelled('question', asked.question));
+    for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${option}`);
+    if (asked.answer !== undefined) lines.push(...labelled('answered', asked.answer));
+    if (asked.continuedBy !== undefined) lines.push(`continued: caisson show ${asked.continuedBy}`);
+    if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
+    if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
+  }
+  if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
+  else if (applied !== undefined) lines.push(describeApplied(applied));
+  else if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, { risky, outsideScope }));
+  if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
+  if (isBroken(status)) lines.push(`again: caisson retry ${runId}`);
+  if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
+  return lines;
+}
+
+function describeApplied({ at, files, hasConflicts }: NonNullable<DispatchResult['applied']>): string {
+  const where = files === 0 ? 'your files had it already' : countFiles(files);
+  return `applied: ${at}, ${where}${hasConflicts ? ', with conflict markers' : ''}`;
+}

@@ -1,0 +1,35 @@
+/** Submodules as git records them: a link to a commit instead of a folder. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createGit } from '@caisson/ground';
+import type { Repository } from './locate-repository.ts';
+
+export interface Link {
+  readonly path: string;
+  readonly commit: string;
+}
+
+export async function listLinks(gitDir: string, tree: string): Promise<Link[]> {
+  const git = createGit({ cwd: gitDir, gitDir });
+  const entries = (await git.text(['ls-tree', '-r', '-z', tree])).split('\0');
+  return entries.flatMap((entry) => {
+    const match = /^160000 commit ([0-9a-f]+)\t(.+)$/s.exec(entry);
+    return match === null ? [] : [{ commit: match[1] ?? '', path: match[2] ?? '' }];
+  });
+}
+
+const MAX_SHOWN = 5;
+
+/** One warning for all that are not checked out. In the baseline only those are still links. */
+export async function describeMissingSubmodules(
+  { top }: Pick<Repository, 'top'>,
+  gitDir: string,
+  baselineTree: string,
+): Promise<string[]> {
+  if (!existsSync(join(top, '.gitmodules'))) return [];
+  const paths = (await listLinks(gitDir, baselineTree)).map(({ path }) => path);
+  if (paths.length === 0) return [];
+  const more = paths.length > MAX_SHOWN ? ` and ${paths.length - MAX_SHOWN} more` : '';
+  const names = `${paths.slice(0, MAX_SHOWN).join(', ')}${more}`;
+  return [`not checked out, so empty for the run: submodule ${names}; git submodule update --init gets it`];
+}

@@ -1,0 +1,24 @@
+/** What the tests of usual projects do with the machine, and find in a run. */
+import { expect, it } from 'vitest';
+import { createProject } from './project.ts';
+
+const GIT_SETTINGS =
+  '[user]\n\tname = Ada "B"\n\temail = ada@example.invalid\n[init]\n\tdefaultBranch = trunk\n';
+
+it(
+  'tests that make a repository commit as the user, and may say otherwise',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    project.write('../home/.gitconfig', `${GIT_SETTINGS}[credential]\n\thelper = key-of-the-user\n`);
+    const script = [
+      'set -e; cd "$(mktemp -d)"; git init -q; git commit -q --allow-empty -m one; git log --format="%an %ae %D"',
+      'git config --global user.name Global; git commit -q --allow-empty -m two; git log -1 --format=%an',
+      'git config user.name Local; git commit -q --allow-empty -m three; git log -1 --format=%an; git config --list',
+    ].join('; ');
+    const { code, stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
+    expect(code, stdout + stderr).toBe(0);
+    expect(stdout).toMatch(/^Ada B ada@example.invalid HEAD -> trunk\nGlobal\nLocal\n/);
+    expect(stdout).not.toContain('key-of-the-user');
+  },
+);
