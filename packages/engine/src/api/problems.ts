@@ -16,17 +16,21 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 const OTHER = 409;
 
+const REMEDY =
+  'caisson status says whether it runs, caisson runs what became of the work; --no-daemon does without it.';
+
 /** The host did not answer, or went away before it did. */
 export class DaemonGoneError extends CaissonError {
   readonly code = 'DAEMON_GONE';
   override readonly retryable = true;
 
-  constructor(what: string, cause: unknown) {
-    super(what, {
-      cause,
-      remedy:
-        'caisson status says whether it runs, caisson runs what became of the work; --no-daemon does without it.',
-    });
+  constructor(what: string, cause: unknown, remedy = REMEDY) {
+    super(what, { cause, remedy });
+  }
+
+  during(runId: string): DaemonGoneError {
+    const remedy = `caisson show ${runId} tells what became of it; caisson up -d starts a new daemon.`;
+    return new DaemonGoneError(`the daemon went away while ${runId} was under way`, this, remedy);
   }
 }
 

@@ -1,10 +1,10 @@
 /** A run that the host drives, for the process that asked for it. */
-import { createFrameReader, type Caller, type DispatchRequest, type DispatchResult } from '@caisson/protocol';
+import { createFrameReader, type Caller, type DispatchRequest } from '@caisson/protocol';
 import type { Attachment, RunHandle } from '../admission/index.ts';
 import { call, callForEvents, parseProblem, readAll } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
-import { toThrown } from './problems.ts';
+import { DaemonGoneError, toThrown } from './problems.ts';
 
 interface Dispatched {
   readonly runId: string;
@@ -26,24 +26,37 @@ export async function dispatchRemote(
   if (answer.status >= 400) throw toThrown(parseProblem(read));
   const dispatched = JSON.parse(read.toString('utf8')) as Dispatched;
   const handle = createRemoteHandle(connection, dispatched.runId);
-  const streams = startStreams(connection, dispatched.attachment, attachment);
-  return {
-    ...handle,
-    ...(dispatched.isEarlier === true ? { isEarlier: true } : {}),
-    // What the command printed last is passed on before the run has ended for its caller.
-    ended: Promise.all([handle.ended, streams]).then(([result]) => result),
-  };
+  const over = new AbortController();
+  const streams = startStreams(connection, dispatched.attachment, attachment, over);
+  // What the command printed last is passed on before the run has ended for its caller.
+  const ended = Promise.all([handle.ended, streams])
+    .then(([result]) => result)
+    .finally(() => over.abort()); // nobody reads our input any more
+  return { ...handle, ...(dispatched.isEarlier === true ? { isEarlier: true } : {}), ended: handled(ended) };
+}
+
+/** Who waits for it gets its error; nobody has to wait. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 export function createRemoteHandle(connection: Connection, runId: string): RunHandle {
-  const ended: Promise<DispatchResult> = call(connection, OPERATIONS.ended, { run: runId });
-  ended.catch(() => undefined); // who waits for it gets it all the same
+  const name = (error: unknown): unknown => (error instanceof DaemonGoneError ? error.during(runId) : error);
+  const ended = call(connection, OPERATIONS.ended, { run: runId }).catch((error: unknown) => {
+    throw name(error);
+  });
   return {
     runId,
     isElsewhere: true,
-    events: ({ signal, ...how } = {}) =>
-      callForEvents(connection, OPERATIONS.follow, { run: runId, ...how }, signal),
-    ended,
+    async *events({ signal, ...how } = {}) {
+      try {
+        yield* callForEvents(connection, OPERATIONS.follow, { run: runId, ...how }, signal);
+      } catch (error) {
+        throw name(error);
+      }
+    },
+    ended: handled(ended),
     cancel: ({ force, interrupt } = {}) =>
       void call(connection, OPERATIONS.cancel, { run: runId, force, interrupt }).catch(() => undefined),
     send: async (body) => (await call(connection, OPERATIONS.send, { run: runId, body })).messageId,
@@ -54,14 +67,17 @@ async function startStreams(
   connection: Connection,
   attachment: string | undefined,
   { write, input }: Attachment,
+  over: AbortController,
 ): Promise<void> {
   if (attachment === undefined) return;
   const path = `/v1/attachments/${attachment}`;
+  const { signal } = over;
   if (input !== undefined)
-    void connection.request({ method: 'POST', path: `${path}/input`, body: input }).catch(() => undefined);
+    void connection
+      .request({ method: 'POST', path: `${path}/input`, body: input, signal })
+      .catch(() => input.unpipe());
   if (write === undefined) return;
   const readFrames = createFrameReader();
   const { body } = await connection.request({ method: 'GET', path: `${path}/output` });
   for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, bytes);
-  input?.unpipe();
 }
