@@ -1,17 +1,11 @@
 /** The library: Caisson for programs and for the CLI. */
 import { BusTopic } from '@caisson/protocol';
-import type { ApiHost } from './api/index.ts';
-import { seeAsCaller } from './composition/as-caller.ts';
 import { openBus } from './composition/open-bus.ts';
-import { introduceHost, reachDaemon, type Opening } from './composition/reach-daemon.ts';
+import { reachDaemon, type Opening } from './composition/reach-daemon.ts';
 import { withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type ConfigChange } from './config/index.ts';
-import { parsePublicKey, parseWitness } from './evidence/index.ts';
-import { createEngine, type Engine } from './engine.ts';
-import { createBeside } from './operations/beside-runs.ts';
-import { makeLateSeals } from './operations/seal-ended.ts';
 import type { Caisson, CaissonOptions } from './caisson-contract.ts';
-import { createLibrary } from './composition/library.ts';
+import type { OpenedHost } from './composition/open-here.ts';
 
 export type * from './caisson-contract.ts';
 
@@ -21,12 +15,12 @@ export type * from './caisson-contract.ts';
  */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const opening = await readProject(options);
-  return (await reachDaemon(opening, options)) ?? (await openHere(opening, options)).caisson;
+  return (await reachDaemon(opening, options)) ?? (await loadEngine(opening, options)).caisson;
 }
 
 /** Opens it in this process, also for other processes: what a daemon serves. */
 export async function openHost(options: CaissonOptions = {}): Promise<OpenedHost> {
-  return openHere(await readProject(options), options);
+  return loadEngine(await readProject(options), options);
 }
 
 async function readProject(options: CaissonOptions): Promise<Opening> {
@@ -41,48 +35,8 @@ async function readProject(options: CaissonOptions): Promise<Opening> {
   return { cwd, bus, live: await createLiveConfig(withTrust(how), onChange) };
 }
 
-async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
-  const engine = createEngine(live.current, cwd, { ...options, bus });
-  const { unread = [] } = live.current;
-  for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
-  if (unread.length === 0) await settleLeft(engine, options);
-  const beside = createBeside(engine);
-  return {
-    engine,
-    caisson: createLibrary(engine, cwd, live, beside),
-    async forCaller(caller) {
-      const view = await seeAsCaller(engine, caller);
-      return createLibrary(view.engine, caller.cwd, view.live, beside);
-    },
-    introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
-    readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
-    readWitness: parseWitness,
-  };
-}
-
-/** Settles what dead hosts left: runs, seals and interrupted applies. */
-async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void> {
-  try {
-    const { left } = await engine.recover();
-    // A run that cannot be settled now blocks no work.
-    for (const error of left) {
-      if (options.onUnsettled !== undefined) options.onUnsettled(error);
-      else options.onNotice?.(error.message);
-    }
-    for (const message of (await makeLateSeals(engine)).failures) options.onNotice?.(message);
-    if (options.onNotice !== undefined) {
-      for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
-    }
-  } catch (error) {
-    if (options.onUnsettled === undefined) {
-      await engine.close();
-      throw error;
-    }
-    options.onUnsettled(error as Error);
-  }
-}
-
-/** A project that is open in this process. */
-export interface OpenedHost extends ApiHost {
-  readonly engine: Engine;
+/** Who has a daemon need not load the engine. */
+async function loadEngine(opening: Opening, options: CaissonOptions): Promise<OpenedHost> {
+  const { openHere } = await import('./composition/open-here.ts');
+  return openHere(opening, options);
 }

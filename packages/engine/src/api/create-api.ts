@@ -55,7 +55,7 @@ async function carryOut(
   { input, answer, run }: Operation<unknown, unknown>,
 ): Promise<Response> {
   const { outgoing } = context.env;
-  const result = run(host, await readInput(context, input), untilClosed(outgoing));
+  const result = run(host, await readInput(context, input()), untilClosed(outgoing));
   if (answer === 'events') {
     await sendStream(outgoing, 'text/event-stream', encodeEvents(result as AsyncIterable<EventEnvelope>));
     return RESPONSE_ALREADY_SENT;

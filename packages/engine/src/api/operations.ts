@@ -9,7 +9,8 @@ export interface Operation<In, Out> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** `:name` is the member of that name of the input; the others are in the query, or in the body of a POST. */
   readonly path: string;
-  readonly input: z.ZodMiniType<In>;
+  /** Made when the first input comes: a client needs none. */
+  input(): z.ZodMiniType<In>;
   readonly answer: 'json' | 'bytes' | 'events' | 'chunks';
   run(host: ApiHost, input: In, signal: AbortSignal): Out;
 }
@@ -18,11 +19,11 @@ const operation =
   (answer: 'json' | 'bytes' | 'events' | 'chunks') =>
   <S extends z.ZodMiniType, Out>(
     route: `${'GET' | 'POST' | 'DELETE'} /v1/${string}`,
-    input: S,
+    input: () => S,
     run: (host: ApiHost, input: Input<S>, signal: AbortSignal) => Out,
   ): Operation<Input<S>, Out> => {
     const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string];
-    return { method, path, input: input as unknown as z.ZodMiniType<Input<S>>, answer, run };
+    return { method, path, input: input as unknown as () => z.ZodMiniType<Input<S>>, answer, run };
   };
 const json = operation('json');
 const bytes = operation('bytes');
@@ -33,47 +34,88 @@ const own = ({ forCaller }: ApiHost, caller: Caller) => forCaller(caller);
 
 /** What is known of runs, and what they left. */
 const READING = {
-  runs: json('GET /v1/runs', ApiInputs.runs, ({ caisson }, { unsealed, ...filter }) =>
-    caisson.runs({ ...definedOnly(filter), ...(unsealed === true ? { unsealed } : {}) }),
+  runs: json(
+    'GET /v1/runs',
+    () => ApiInputs.runs,
+    ({ caisson }, { unsealed, ...filter }) =>
+      caisson.runs({ ...definedOnly(filter), ...(unsealed === true ? { unsealed } : {}) }),
   ),
-  find: json('GET /v1/runs/:run/id', ApiInputs.run, async ({ caisson }, { run }) => ({
-    runId: await caisson.find(run),
-  })),
-  show: json('GET /v1/runs/:run', ApiInputs.run, ({ caisson }, { run }) => caisson.show(run)),
+  find: json(
+    'GET /v1/runs/:run/id',
+    () => ApiInputs.run,
+    async ({ caisson }, { run }) => ({
+      runId: await caisson.find(run),
+    }),
+  ),
+  show: json(
+    'GET /v1/runs/:run',
+    () => ApiInputs.run,
+    ({ caisson }, { run }) => caisson.show(run),
+  ),
   ended: json(
     'GET /v1/runs/:run/ended',
-    ApiInputs.run,
+    () => ApiInputs.run,
     async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
   ),
-  events: json('GET /v1/runs/:run/events', ApiInputs.after, ({ caisson }, { run, after }) =>
-    caisson.events(run, definedOnly({ after })),
+  events: json(
+    'GET /v1/runs/:run/events',
+    () => ApiInputs.after,
+    ({ caisson }, { run, after }) => caisson.events(run, definedOnly({ after })),
   ),
-  follow: events('GET /v1/runs/:run/events/live', ApiInputs.follow, ({ caisson }, { run, ...how }, signal) =>
-    caisson.follow(run, { ...definedOnly(how), signal }),
+  follow: events(
+    'GET /v1/runs/:run/events/live',
+    () => ApiInputs.follow,
+    ({ caisson }, { run, ...how }, signal) => caisson.follow(run, { ...definedOnly(how), signal }),
   ),
-  followAll: events('GET /v1/events', ApiInputs.followAll, ({ caisson }, how, signal) =>
-    caisson.follow({ ...definedOnly(how), signal }),
+  followAll: events(
+    'GET /v1/events',
+    () => ApiInputs.followAll,
+    ({ caisson }, how, signal) => caisson.follow({ ...definedOnly(how), signal }),
   ),
-  log: bytes('GET /v1/runs/:run/logs/:name', ApiInputs.log, ({ caisson }, { run, name }) =>
-    caisson.log(run, name),
+  log: bytes(
+    'GET /v1/runs/:run/logs/:name',
+    () => ApiInputs.log,
+    ({ caisson }, { run, name }) => caisson.log(run, name),
   ),
   followLog: chunks(
     'GET /v1/runs/:run/logs/:name/live',
-    ApiInputs.log,
+    () => ApiInputs.log,
     ({ caisson }, { run, name }, signal) => caisson.followLog(run, name, { signal }),
   ),
-  patch: bytes('GET /v1/runs/:run/patch', ApiInputs.run, ({ caisson }, { run }) => caisson.patch(run)),
-  questions: json('GET /v1/questions', ApiInputs.questions, ({ caisson }, filter) =>
-    caisson.questions(definedOnly(filter)),
+  patch: bytes(
+    'GET /v1/runs/:run/patch',
+    () => ApiInputs.run,
+    ({ caisson }, { run }) => caisson.patch(run),
   ),
-  approvals: json('GET /v1/approvals', ApiInputs.approvals, ({ caisson }, filter) =>
-    caisson.approvals(definedOnly(filter)),
+  questions: json(
+    'GET /v1/questions',
+    () => ApiInputs.questions,
+    ({ caisson }, filter) => caisson.questions(definedOnly(filter)),
   ),
-  budget: json('GET /v1/budget', ApiInputs.budget, ({ caisson }, { session }) => caisson.budget(session)),
-  spend: json('GET /v1/spend', ApiInputs.spend, ({ caisson }, filter) => caisson.spend(definedOnly(filter))),
-  usage: json('GET /v1/usage', ApiInputs.nothing, ({ caisson }) => caisson.usage()),
-  runtimes: json('POST /v1/runtimes', ApiInputs.runtimes, async (host, { caller }, signal) =>
-    (await own(host, caller)).runtimes({ signal }),
+  approvals: json(
+    'GET /v1/approvals',
+    () => ApiInputs.approvals,
+    ({ caisson }, filter) => caisson.approvals(definedOnly(filter)),
+  ),
+  budget: json(
+    'GET /v1/budget',
+    () => ApiInputs.budget,
+    ({ caisson }, { session }) => caisson.budget(session),
+  ),
+  spend: json(
+    'GET /v1/spend',
+    () => ApiInputs.spend,
+    ({ caisson }, filter) => caisson.spend(definedOnly(filter)),
+  ),
+  usage: json(
+    'GET /v1/usage',
+    () => ApiInputs.nothing,
+    ({ caisson }) => caisson.usage(),
+  ),
+  runtimes: json(
+    'POST /v1/runtimes',
+    () => ApiInputs.runtimes,
+    async (host, { caller }, signal) => (await own(host, caller)).runtimes({ signal }),
   ),
 };
 
@@ -81,19 +123,27 @@ const READING = {
 const STEERING = {
   continuation: json(
     'POST /v1/runs/:run/continuation',
-    ApiInputs.continuation,
+    () => ApiInputs.continuation,
     async (host, { run, text, changes = {}, caller }) =>
       (await own(host, caller)).continuation(run, text, changes),
   ),
-  cancel: json('POST /v1/runs/:run/cancel', ApiInputs.cancel, async ({ caisson }, { run, ...how }) => ({
-    outcome: await caisson.cancel(run, definedOnly(how)),
-  })),
-  send: json('POST /v1/runs/:run/messages', ApiInputs.send, async ({ caisson }, { run, body }) => ({
-    messageId: await caisson.send(run, body),
-  })),
+  cancel: json(
+    'POST /v1/runs/:run/cancel',
+    () => ApiInputs.cancel,
+    async ({ caisson }, { run, ...how }) => ({
+      outcome: await caisson.cancel(run, definedOnly(how)),
+    }),
+  ),
+  send: json(
+    'POST /v1/runs/:run/messages',
+    () => ApiInputs.send,
+    async ({ caisson }, { run, body }) => ({
+      messageId: await caisson.send(run, body),
+    }),
+  ),
   answer: json(
     'POST /v1/questions/:question/answer',
-    ApiInputs.answer,
+    () => ApiInputs.answer,
     async (host, { question, answer, caller }) => {
       const { runId } = await (await own(host, caller)).answer(question, answer);
       return { runId };
@@ -101,45 +151,75 @@ const STEERING = {
   ),
   decide: json(
     'POST /v1/approvals/:approval/decision',
-    ApiInputs.decide,
+    () => ApiInputs.decide,
     ({ caisson }, { approval, decision }) => caisson.decide(approval, decision),
   ),
 };
 
 /** What keeps, proves and removes the work of runs. */
 const KEEPING = {
-  saveOutputs: json('POST /v1/runs/:run/outputs', ApiInputs.saveTo, ({ caisson }, { run, to }) =>
-    caisson.saveOutputs(run, to),
+  saveOutputs: json(
+    'POST /v1/runs/:run/outputs',
+    () => ApiInputs.saveTo,
+    ({ caisson }, { run, to }) => caisson.saveOutputs(run, to),
   ),
-  apply: json('POST /v1/runs/:run/apply', ApiInputs.apply, ({ caisson }, { run, ...choice }) =>
-    caisson.apply(run, choice),
+  apply: json(
+    'POST /v1/runs/:run/apply',
+    () => ApiInputs.apply,
+    ({ caisson }, { run, ...choice }) => caisson.apply(run, choice),
   ),
-  export: json('POST /v1/runs/:run/export', ApiInputs.saveTo, ({ caisson }, { run, to }) =>
-    caisson.export(run, to),
+  export: json(
+    'POST /v1/runs/:run/export',
+    () => ApiInputs.saveTo,
+    ({ caisson }, { run, to }) => caisson.export(run, to),
   ),
-  verify: json('POST /v1/runs/:run/verify', ApiInputs.verify, ({ caisson, readKeys, readWitness }, input) => {
-    const { run, trustedKeys, witness } = input;
-    return caisson.verify(run, {
-      ...(trustedKeys === undefined ? {} : { trustedKeys: readKeys(trustedKeys) }),
-      ...(witness === undefined ? {} : { witness: readWitness(witness) }),
-    });
-  }),
-  seal: json('POST /v1/seals', ApiInputs.seal, ({ caisson }, { run }) => caisson.seal(run)),
-  forget: json('DELETE /v1/runs/:run', ApiInputs.run, async ({ caisson }, { run }) => ({
-    runId: await caisson.forget(run),
-  })),
-  gc: json('POST /v1/gc', ApiInputs.gc, ({ caisson }, how) => caisson.gc(definedOnly(how))),
-  registryList: json('GET /v1/registry/:kind', ApiInputs.registryList, ({ caisson }, { kind }) =>
-    caisson.registry.list(kind),
+  verify: json(
+    'POST /v1/runs/:run/verify',
+    () => ApiInputs.verify,
+    ({ caisson, readKeys, readWitness }, input) => {
+      const { run, trustedKeys, witness } = input;
+      return caisson.verify(run, {
+        ...(trustedKeys === undefined ? {} : { trustedKeys: readKeys(trustedKeys) }),
+        ...(witness === undefined ? {} : { witness: readWitness(witness) }),
+      });
+    },
   ),
-  registryGet: json('GET /v1/registry/:kind/:reference', ApiInputs.registryGet, ({ caisson }, input) =>
-    caisson.registry.get(input.kind, input.reference),
+  seal: json(
+    'POST /v1/seals',
+    () => ApiInputs.seal,
+    ({ caisson }, { run }) => caisson.seal(run),
   ),
-  register: json('POST /v1/registry/:kind', ApiInputs.register, ({ caisson }, { kind, name, path, ...how }) =>
-    caisson.registry.register(kind, name, path, how),
+  forget: json(
+    'DELETE /v1/runs/:run',
+    () => ApiInputs.run,
+    async ({ caisson }, { run }) => ({
+      runId: await caisson.forget(run),
+    }),
   ),
-  registerFolder: json('POST /v1/registry', ApiInputs.registerFolder, ({ caisson }, { folder, ...how }) =>
-    caisson.registry.registerFolder(folder, how),
+  gc: json(
+    'POST /v1/gc',
+    () => ApiInputs.gc,
+    ({ caisson }, how) => caisson.gc(definedOnly(how)),
+  ),
+  registryList: json(
+    'GET /v1/registry/:kind',
+    () => ApiInputs.registryList,
+    ({ caisson }, { kind }) => caisson.registry.list(kind),
+  ),
+  registryGet: json(
+    'GET /v1/registry/:kind/:reference',
+    () => ApiInputs.registryGet,
+    ({ caisson }, input) => caisson.registry.get(input.kind, input.reference),
+  ),
+  register: json(
+    'POST /v1/registry/:kind',
+    () => ApiInputs.register,
+    ({ caisson }, { kind, name, path, ...how }) => caisson.registry.register(kind, name, path, how),
+  ),
+  registerFolder: json(
+    'POST /v1/registry',
+    () => ApiInputs.registerFolder,
+    ({ caisson }, { folder, ...how }) => caisson.registry.registerFolder(folder, how),
   ),
 };
 

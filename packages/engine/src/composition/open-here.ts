@@ -1,0 +1,57 @@
+/** A project that is open in this process. */
+import type { ApiHost } from '../api/index.ts';
+import { seeAsCaller } from './as-caller.ts';
+import { introduceHost, type Opening } from './reach-daemon.ts';
+import { parsePublicKey, parseWitness } from '../evidence/index.ts';
+import { createEngine, type Engine } from '../engine.ts';
+import { createBeside } from '../operations/beside-runs.ts';
+import { makeLateSeals } from '../operations/seal-ended.ts';
+import type { CaissonOptions } from '../caisson-contract.ts';
+import { createLibrary } from './library.ts';
+
+/** Also for other processes: what a daemon serves. */
+export async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
+  const engine = createEngine(live.current, cwd, { ...options, bus });
+  const { unread = [] } = live.current;
+  for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
+  if (unread.length === 0) await settleLeft(engine, options);
+  const beside = createBeside(engine);
+  return {
+    engine,
+    caisson: createLibrary(engine, cwd, live, beside),
+    async forCaller(caller) {
+      const view = await seeAsCaller(engine, caller);
+      return createLibrary(view.engine, caller.cwd, view.live, beside);
+    },
+    introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
+    readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
+    readWitness: parseWitness,
+  };
+}
+
+/** Settles what dead hosts left: runs, seals and interrupted applies. */
+async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void> {
+  try {
+    const { left } = await engine.recover();
+    // A run that cannot be settled now blocks no work.
+    for (const error of left) {
+      if (options.onUnsettled !== undefined) options.onUnsettled(error);
+      else options.onNotice?.(error.message);
+    }
+    for (const message of (await makeLateSeals(engine)).failures) options.onNotice?.(message);
+    if (options.onNotice !== undefined) {
+      for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
+    }
+  } catch (error) {
+    if (options.onUnsettled === undefined) {
+      await engine.close();
+      throw error;
+    }
+    options.onUnsettled(error as Error);
+  }
+}
+
+/** A project that is open in this process. */
+export interface OpenedHost extends ApiHost {
+  readonly engine: Engine;
+}
