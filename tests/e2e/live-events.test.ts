@@ -1,96 +1,139 @@
 /** What happens in a run is seen by every process as it happens, whichever of them drives the run. */
 import type { ChildProcess } from 'node:child_process';
+import { createCaisson, type FollowOptions } from '@caisson/engine';
 import type { EventEnvelope, WireEvent } from '@caisson/protocol';
-import { expect, it } from 'vitest';
-import { createProject, finish, parseLines, until, type Project } from './project.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { calls, createStory, goOn, startStory, WAITS } from './create-story.ts';
+import { finish, parseLines, until, type Project } from './project.ts';
 
-/** Beats often, so that a test does not wait for it. */
-const FAST = { CAISSON_HEARTBEAT_MS: '200' };
-const WAITS = 'until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done;';
+/** The same user as here; the worker beats often, so that a test need not wait for it. */
+const ENV = { ...(process.env as Record<string, string>), CAISSON_HEARTBEAT_MS: '200' };
 
-interface Story {
-  readonly project: Project;
-  /** Starts a background host for it, and resolves with its run. */
-  start(): Promise<string>;
-  /** The agent waits for that before it says anything. */
-  go(runId: string): Promise<void>;
-}
-
-/** An agent whose lines are the signals of a driver. */
-function createStory(signals: readonly object[]): Story {
-  const project = createProject({
-    env: { ...(process.env as Record<string, string>), ...FAST }, // the same user as here
-    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
-  });
-  project.write('signals', signals.map((signal) => `${JSON.stringify(signal)}\n`).join(''));
-  project.write(
-    'adapter.mjs',
-    `export default {
-  name: 'mine',
-  command: () => ({ argv: ['/bin/sh', '-c', '${WAITS} cat signals'], env: {}, files: [], stdin: null }),
-  createStream: () => ({
-    line: (text) => [JSON.parse(text)],
-    end: () => ({ kind: 'answered', reply: 'It is done.' }),
-  }),
-};\n`,
-  );
-  project.git('add', '.');
-  project.git('commit', '-qm', 'story');
-  return {
-    project,
-    async start() {
-      const started = await project.caisson('run', '--detach', '--runtime', 'mine', 'do it');
-      expect(started.code, started.stderr).toBe(0);
-      return started.stdout.trim();
-    },
-    async go(runId) {
-      await until('the agent runs', async () => (await project.caisson('send', runId, 'go')).code === 0);
-    },
-  };
-}
-
-const calls = (count: number): object[] =>
-  Array.from({ length: count }, (_, index) => [
-    { kind: 'tool-start', callId: `c${index}`, tool: 'bash', input: { command: `echo ${index}` } },
-    { kind: 'tool-end', callId: `c${index}`, durationMs: 12, ok: true },
-  ]).flat();
-
-/** Everything that it printed so far. */
-function printed(child: ChildProcess): () => string {
-  let text = '';
-  child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  return () => text;
-}
+const createTalk = (count: number): Project =>
+  createStory(calls(count), { env: ENV, script: `${WAITS} cat signals` });
 
 const recorded = (events: readonly (WireEvent | EventEnvelope)[]): number[] =>
   events.map(({ seq }) => seq).filter((seq) => seq > 0);
 
+/** Resolves when it has printed this. */
+function hasPrinted(child: ChildProcess, text: string): Promise<void> {
+  let seen = '';
+  return new Promise((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      seen += chunk.toString();
+      if (seen.includes(text)) resolve();
+    });
+  });
+}
+
 it('logs -f of another process shows what is not recorded, in its place, and a program gets all of it', async () => {
-  const { project, start, go } = createStory(calls(2));
-  const runId = await start();
+  const project = createTalk(2);
+  const runId = await startStory(project);
   const words = project.start('logs', runId, '-f');
-  const seen = printed(words);
-  const followers = [finish(words), finish(project.start('logs', runId, '-f', '-o', 'ndjson'))];
-  const complete = finish(project.start('logs', runId, '-f', '-o', 'json'));
-  await until('a beat of the run', async () => seen().includes('dispatch.started'));
-  await go(runId);
-  const [followed, lines] = await Promise.all(followers);
-  expect(followed?.stderr).toBe('');
-  const progress = followed?.stdout.match(/^ {3}- {2}\S+ {2}worker\.progress .*$/gm) ?? [];
-  const steps = progress.map((line) => line.replace(/.*progress +/, ''));
-  expect(steps.slice(-2)).toEqual(['capture · patch', 'capture · outputs']);
-  expect(followed?.stdout).not.toContain('worker.heartbeat');
-  const events = parseLines(lines?.stdout ?? '');
-  const all = (await project.events(runId)).map(({ seq }) => seq);
-  const untilEnd = recorded(events);
-  expect(untilEnd).toEqual(all.slice(0, untilEnd.length));
-  expect(events.at(-1)?.type).toBe('dispatch.finished');
+  const lines = project.start('logs', runId, '-f', '-o', 'ndjson');
+  const [forPeople, forPrograms] = [finish(words), finish(lines)];
+  const atOnce = finish(project.start('logs', runId, '-f', '-o', 'json'));
+  await Promise.all([hasPrinted(words, 'dispatch.started'), hasPrinted(lines, 'worker.heartbeat')]);
+  await goOn(project, runId);
+  const shown = await forPeople;
+  expect(shown.stderr).toBe('');
+  expect(shown.stdout).toMatch(/^ {3}- {2}\S+ {2}worker\.progress +capture · patch$/m);
+  expect(shown.stdout).not.toContain('worker.heartbeat');
+  const events = parseLines((await forPrograms).stdout);
+  const ofRun = (await project.events(runId)).map(({ seq }) => seq);
+  expect(recorded(events)).toEqual(ofRun.slice(0, recorded(events).length));
   const types = events.map(({ type }) => type);
-  expect(types).toContain('worker.heartbeat');
-  const tool = events.findIndex(({ type, ['tool']: name }) => type === 'worker.progress' && name === 'bash');
-  expect(events[tool]?.seq).toBe(0);
+  expect(types.filter((type) => type === 'dispatch.finished')).toHaveLength(1);
+  const tool = events.findIndex((event) => event.type === 'worker.progress' && event['tool'] === 'bash');
+  expect(events[tool]).toMatchObject({ seq: 0, offset: 0, runId });
   expect(tool).toBeGreaterThan(types.indexOf('dispatch.started'));
   expect(tool).toBeLessThan(types.indexOf('runtime.adapter.ran'));
-  const whole = JSON.parse((await complete).stdout) as WireEvent[];
-  expect(whole.map(({ seq }) => seq)).toEqual(untilEnd);
+  const whole = JSON.parse((await atOnce).stdout) as WireEvent[];
+  expect(whole.map(({ seq }) => seq)).toEqual(recorded(events));
 }, 60_000);
+
+it('follow() has everything of the project, recorded and live, of hosts that were there and of those that come', async () => {
+  const project = createTalk(1);
+  const first = await startStory(project);
+  const caisson = await createCaisson({ cwd: project.root });
+  onTestFinished(() => caisson.close());
+  const read = async (ended: string[], options: FollowOptions): Promise<EventEnvelope[]> => {
+    const left = new Set(ended);
+    const events: EventEnvelope[] = [];
+    for await (const event of caisson.follow(options)) {
+      events.push(event);
+      if (event.type === 'dispatch.finished') left.delete(event.runId ?? '');
+      if (left.size === 0) break;
+    }
+    return events;
+  };
+  const all = read([first], { after: 0 });
+  const types = ['worker.heartbeat', 'dispatch.finished'] as const;
+  const second = await startStory(project);
+  const both = read([first, second], { after: 0 });
+  const some = read([second], { runs: [second], types });
+  const ofBoth = read([first, second], { types });
+  await goOn(project, second);
+  await some;
+  await goOn(project, first);
+  const events = await both;
+  const offsets = events.map(({ offset }) => offset).filter((offset) => offset > 0);
+  expect(offsets).toEqual(offsets.map((_, index) => index + 1));
+  for (const runId of [first, second]) {
+    const live = events.filter((event) => event.seq === 0 && event.runId === runId);
+    expect(live.map(({ type }) => type)).toContain('worker.heartbeat');
+  }
+  const beats = (await some).map(({ runId, type }) => `${runId} ${type}`);
+  expect(new Set(beats)).toEqual(new Set([`${second} worker.heartbeat`, `${second} dispatch.finished`]));
+  expect(beats.at(-1)).toBe(`${second} dispatch.finished`);
+  expect(new Set((await ofBoth).map(({ type }) => type))).toEqual(new Set(types));
+  expect((await all).some(({ runId, seq }) => runId === second && seq === 0)).toBe(true); // its host came later
+}, 90_000);
+
+it('a second run with the same key shows what happens in the first one as its own process does', async () => {
+  const project = createTalk(1);
+  const task = ['--idempotency-key', 'one', '--runtime', 'mine', 'do it'];
+  await project.trust();
+  const owner = project.start('run', '-o', 'ndjson', ...task);
+  const owned = finish(owner);
+  await hasPrinted(owner, 'worker.heartbeat');
+  const second = project.start('run', '-o', 'ndjson', ...task);
+  const seen = finish(second);
+  await hasPrinted(second, 'worker.heartbeat');
+  const runId = parseLines((await project.caisson('logs', '-o', 'ndjson')).stdout)[0]?.runId ?? '';
+  await goOn(project, runId);
+  const theirs = parseLines((await owned).stdout);
+  const ours = parseLines((await seen).stdout);
+  const toEnd = theirs.slice(0, theirs.findIndex(({ type }) => type === 'dispatch.finished') + 1);
+  const work = (events: readonly WireEvent[]): WireEvent[] =>
+    events.slice(events.findIndex(({ type }) => type === 'channel.sent'));
+  const said = (events: readonly WireEvent[]): unknown[] =>
+    work(events).filter(({ type }) => type !== 'worker.heartbeat');
+  expect(said(ours)).toEqual(said(toEnd));
+  expect(said(ours).length).toBeGreaterThan(8);
+  expect(recorded(ours)).toEqual(recorded(toEnd));
+}, 60_000);
+
+it('what more processes want to follow than a host lets is said, and they get what is recorded', async () => {
+  const project = createTalk(1);
+  const runId = await startStory(project);
+  const caisson = await createCaisson({ cwd: project.root });
+  onTestFinished(() => caisson.close());
+  let beats = 0;
+  const others = Array.from({ length: 256 }, async () => {
+    let hasBeaten = false;
+    for await (const { type } of caisson.follow(runId)) {
+      if (type === 'worker.heartbeat' && !hasBeaten) beats += 1;
+      hasBeaten ||= type === 'worker.heartbeat';
+    }
+  });
+  await until('all are followed', () => beats === 256, 30_000);
+  const late = finish(project.start('logs', runId, '-f', '-o', 'ndjson'));
+  await goOn(project, runId);
+  const { stdout, stderr } = await late;
+  await Promise.all(others);
+  const events = parseLines(stdout);
+  expect(stderr).toMatch(/^warning: hosts: .*256 others follow this host already\n$/);
+  expect(events.every(({ seq }) => seq > 0)).toBe(true);
+  expect(events.map(({ type }) => type)).toContain('dispatch.finished');
+}, 90_000);

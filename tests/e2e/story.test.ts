@@ -1,36 +1,9 @@
 /** What an agent says and does is recorded, whatever it is: bounded, redacted, and the same for every reader. */
 import { expect, it } from 'vitest';
-import { createProject, finish, until, type Project } from './project.ts';
+import { call, calls, createStory, goOn, WAITS } from './create-story.ts';
+import { finish } from './project.ts';
 
 const TOKEN = 'tok-5k2j4h6g8f0d1s3a';
-
-/** A runtime whose lines are the signals of a driver, so that a test can say anything with it. */
-function createStory(signals: readonly object[], before = ''): Project {
-  const project = createProject({
-    env: { TOKEN },
-    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
-  });
-  project.write('signals', signals.map((signal) => `${JSON.stringify(signal)}\n`).join(''));
-  project.write(
-    'adapter.mjs',
-    `export default {
-  name: 'mine',
-  command: () => ({ argv: ['/bin/sh', '-c', '${before} cat signals'], env: {}, files: [], stdin: null }),
-  createStream: () => ({
-    line: (text) => [JSON.parse(text)],
-    end: () => ({ kind: 'answered', reply: 'It is done.' }),
-  }),
-};\n`,
-  );
-  project.git('add', '.');
-  project.git('commit', '-qm', 'story');
-  return project;
-}
-
-const call = (callId: string, command: string, end: object = { ok: true }): object[] => [
-  { kind: 'tool-start', callId, tool: 'bash', input: { command } },
-  { kind: 'tool-end', callId, durationMs: 12, ...end },
-];
 
 const STORY = [
   { kind: 'text', text: `First I look.\nThen I use ${TOKEN}.` },
@@ -41,13 +14,11 @@ const STORY = [
 ];
 
 it('shows the same story live, in logs -f of a detached run, in logs and in show', async () => {
-  const project = createStory(STORY, 'until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done;');
+  const project = createStory(STORY, { env: { TOKEN }, script: `${WAITS} cat signals` });
   const how = ['--runtime', 'mine', '--secret', 'TOKEN=env:TOKEN', 'do it'];
   const runId = (await project.caisson('run', '--detach', ...how)).stdout.trim();
   const following = finish(project.start('logs', runId, '-f'));
-  await until('the agent runs', async () =>
-    (await project.caisson('send', runId, 'go')).code === 0 ? true : null,
-  );
+  await goOn(project, runId);
   const followed = (await following).stdout;
   const story = [
     /agent\.said +First I look\. ⏎ Then I use \[redacted:TOKEN\]\.\n/,
@@ -80,7 +51,7 @@ it('shows the same story live, in logs -f of a detached run, in logs and in show
 });
 
 it('shows it live as it happens; quietly only the end, and with --verbose all that is recorded', async () => {
-  const project = createStory([...STORY, { kind: 'text', text: 'a\nb\nc\nd\ne\nf' }]);
+  const project = createStory([...STORY, { kind: 'text', text: 'a\nb\nc\nd\ne\nf' }], { env: { TOKEN } });
   const run = (...options: string[]) =>
     project.caisson('run', '--runtime', 'mine', '--secret', 'TOKEN=env:TOKEN', ...options, 'do it');
   const live = await run();
@@ -114,8 +85,7 @@ it('shows it live as it happens; quietly only the end, and with --verbose all th
 });
 
 it('records 1,500 events of an agent in an attempt, and counts the others', async () => {
-  const calls = Array.from({ length: 1100 }, (_, index) => call(`c${index}`, `echo ${index}`)).flat();
-  const project = createStory(calls);
+  const project = createStory(calls(1100));
   const ran = await project.run('--runtime', 'mine', 'do it');
   expect(ran.failure).toBeUndefined();
   const events = await project.events(ran.runId);

@@ -9,7 +9,7 @@ export {
 } from './operations/project-trust.ts';
 export { TrustRequiredError, type AskLine, type TrustReport } from './trust/index.ts';
 export * from './discovery/index.ts';
-export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';
+export { createCaisson, type Caisson, type CaissonOptions, type FollowOptions } from './caisson.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './admission/index.ts';
 export type { Attachment, DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './admission/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
