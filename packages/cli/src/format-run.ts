@@ -16,6 +16,7 @@ import {
   listOutsideScope,
 } from './format-ending.ts';
 import { findUnreached } from './format-hint.ts';
+import { describeLive } from './format-live.ts';
 import { describeNext } from './format-next.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
@@ -46,6 +47,7 @@ export function formatRun(
   return [
     describeHeadline(result, style, { elapsedMs: elapsedOf(events), status }),
     ...describeUnread(result.runId, events),
+    section('Now', describeLive(result, Date.now())),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
     section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),

@@ -14,6 +14,7 @@ import { obeyOrder, reportLive } from './composition/obey-order.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
+import { createLiveStates } from './composition/live-states.ts';
 import { openStore } from './composition/open-store.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
@@ -68,7 +69,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     if (!base.hasFolder) throw new NoStateError(config.stateDir);
     await (post = hosts.open(
       hostId,
-      (order) => obeyOrder(order, { approvals, dispatcher }),
+      (order) => obeyOrder(order, { approvals, dispatcher, live: base.live }),
       (order, gone) => reportLive(order, gone, base.feed),
     ));
     callbacks.resume();
@@ -121,6 +122,8 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
   const clock = systemClock;
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   const recorder = createRecorder({ ledger, clock });
+  const live = createLiveStates();
+  recorder.listen((event) => live.receive(event));
   return {
     clock,
     hostId: createPrefixedId('host', clock),
@@ -129,6 +132,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
     ledger,
     recorder,
     feed: createFeed({ ledger, recorder, clock }),
+    live,
     stamp: state.stamp,
     endings,
     store,

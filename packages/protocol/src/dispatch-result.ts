@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { ResolvedNames, RunBranch, WorkBeside, type TerminalType } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
+import { LiveRun, WaitsFor } from './live-run.ts';
 import { Result, RunTotal, reportedExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
@@ -86,6 +87,10 @@ export const DispatchResult = z.object({
   /** The requested branch; absent when none was requested, or nothing was saved. */
   branch: z.optional(RunBranch),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
+  /** How far it is; absent once it has ended. `show` says it. */
+  live: z.optional(LiveRun),
+  /** What it waits for a person to say. `show` says it. */
+  waitsFor: z.optional(WaitsFor),
   /** The run that this one continues and, if it continues with an answer, the question and the answer. */
   continues: z.optional(
     z.object({ runId: RunId, question: z.optional(z.string()), answer: z.optional(z.string()) }),

@@ -16,6 +16,8 @@ export { HealthState } from './run-events.ts';
 export * from './dispatch-request.ts';
 export * from './api-schemas.ts';
 export * from './dispatch-result.ts';
+export * from './live-run.ts';
+export * from './live-count.ts';
 export * from './question.ts';
 export * from './handoff.ts';
 export * from './ndjson.ts';

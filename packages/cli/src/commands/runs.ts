@@ -2,6 +2,7 @@ import type { ListedRun } from '@caisson/engine';
 import { definedOnly, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { formatDoing } from '../format-live.ts';
 import { formatStatus } from '../format-status.ts';
 import { formatTable } from '../format-table.ts';
 import { cutToWidth, formatAge, formatCost, formatDuration, shortId, widthOf } from '../format-values.ts';
@@ -13,7 +14,8 @@ export const command = defineCommand({
   usage: '[--status STATUS] [--session NAME] [--limit N] [--wide]',
   about:
     'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first. On a terminal\n' +
-    'a run is named by the end of its id, which every command understands, and its task is cut to the width.',
+    'a run is named by the end of its id, which every command understands, and its task is cut to the width. From 100\n' +
+    'columns on, and with --wide, a run under way says what it does now; -o json has all of it (live, waitsFor).',
   options: {
     status: {
       type: 'string',
@@ -38,7 +40,9 @@ export const command = defineCommand({
         ...definedOnly({ session: options.session }),
       });
       const columns = output.isInteractive && !options.wide ? output.columns() : null;
-      output.result(rows, () => formatRuns(rows, { bold: output.style.bold, columns, now: Date.now() }));
+      const saysDoing = options.wide || (columns ?? 0) >= COLUMNS_FOR_DOING;
+      const style = { bold: output.style.bold, columns, saysDoing, now: Date.now() };
+      output.result(rows, () => formatRuns(rows, style));
       return EXIT_CODES.finished;
     }),
 });
@@ -58,22 +62,25 @@ interface TableStyle {
   readonly bold: (text: Line) => Line;
   /** Where lines are cut; null where the whole is wanted. */
   readonly columns: number | null;
+  /** Whether there is room for what each run under way does now. */
+  readonly saysDoing: boolean;
   readonly now: number;
 }
 
 const TITLES = ['RUN', 'STATUS', 'RUNTIME', 'WHEN', 'TIME', 'COST', 'TASK'];
+const COLUMNS_FOR_DOING = 100;
 const MIN_TASK_COLUMNS = 12;
 const MAX_TASK_COLUMNS = 120;
 
-function formatRuns(rows: readonly ListedRun[], { bold, columns, now }: TableStyle): Lines {
+function formatRuns(rows: readonly ListedRun[], { bold, columns, saysDoing, now }: TableStyle): Lines {
   if (rows.length === 0) return ['No runs yet. Start one: caisson run "…"'];
   const cells = rows.map((row) => [
     columns === null ? row.runId : shortId(row.runId, rows),
-    formatStatus(row),
+    formatStatus(row) + (saysDoing ? formatDoing(row, now) : ''),
     row.runtime ?? '-',
     columns === null ? row.acceptedAt : formatAge(now - Date.parse(row.acceptedAt)),
     formatTime(row, now),
-    row.costUsd === undefined ? '-' : formatCost(row.costUsd, row.costIsEstimate),
+    formatCostSoFar(row),
     oneLine(row.description),
   ]);
   return formatTable(fitLast([TITLES, ...cells], columns), bold);
@@ -96,6 +103,12 @@ function formatTime({ durationMs, acceptedAt, status }: ListedRun, now: number):
   return status === 'queued' || status === 'running'
     ? `${formatDuration(now - Date.parse(acceptedAt))} …`
     : '-';
+}
+
+/** A run under way: what it has cost so far. */
+function formatCostSoFar({ costUsd, costIsEstimate, live }: ListedRun): string {
+  if (costUsd !== undefined) return formatCost(costUsd, costIsEstimate);
+  return live?.costUsd === undefined || live.costUsd === 0 ? '-' : `${formatCost(live.costUsd)} …`;
 }
 
 function oneLine(text: string): string {

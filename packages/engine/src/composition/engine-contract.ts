@@ -14,6 +14,7 @@ import type { Sessions } from '../session/index.ts';
 import type { MirroredStore, Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
 import type { EndingMarks } from './ending-marks.ts';
+import type { LiveStates } from './live-states.ts';
 import type { Sealer } from './seal-evidence.ts';
 import type { Clock, Stamp } from '@caisson/ground';
 
@@ -30,6 +31,8 @@ export interface Engine {
   readonly recorder: Recorder;
   /** The one way to hear them. */
   readonly feed: EventFeed;
+  /** How far the runs of this process are. */
+  readonly live: Pick<LiveStates, 'read'>;
   /** Marks what is written into the state folder for a later process. */
   readonly stamp: Stamp;
   /** Recognises an ending that was recorded here. */

@@ -134,7 +134,7 @@ function reads(
 > {
   const { ledger } = engine;
   return {
-    runs: (filter) => Promise.resolve(listRuns(engine, filter)),
+    runs: (filter) => listRuns(engine, filter),
     find: async (run) => find(run),
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>

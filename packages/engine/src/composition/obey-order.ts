@@ -1,18 +1,27 @@
 /**
- * Orders that another process may send to this host: report that it lives, stop a run, forward a message or a decision;
- * or report what happens.
+ * Orders that another process may send to this host: report that it lives or how far its runs are, stop a run, forward a
+ * message or a decision; or report what happens.
  */
 import { definedOnly, EVENTS, type EventType } from '@caisson/protocol';
 import type { Dispatcher } from '../admission/index.ts';
 import type { FollowOrder, HostOrder, HostReply } from '../hosts/index.ts';
 import type { EventFeed } from '../ledger/index.ts';
+import { readStates } from '../operations/live-runs.ts';
 import type { Approvals } from '../questions/index.ts';
+import type { LiveStates } from './live-states.ts';
+
+interface Obeying {
+  readonly approvals: Approvals;
+  readonly dispatcher: Dispatcher;
+  readonly live: Pick<LiveStates, 'read'>;
+}
 
 export async function obeyOrder(
   order: HostOrder,
-  { approvals, dispatcher }: { readonly approvals: Approvals; readonly dispatcher: Dispatcher },
+  { approvals, dispatcher, live }: Obeying,
 ): Promise<HostReply> {
   if (order.kind === 'ping') return { ok: true };
+  if (order.kind === 'state') return { ok: true, value: readStates(live, order.runs ?? []) };
   if (order.kind === 'decide') {
     const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
     return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };

@@ -32,8 +32,8 @@ export interface Hosts {
   freeReserve(hostId: string): boolean;
   /** Removes what a host that is known to be dead left: its socket, and what it had set aside. */
   forget(hostId: string): void;
-  /** Throws HostUnreachableError when there is no answer. */
-  order(hostId: string, order: HostOrder): Promise<HostReply>;
+  /** Throws HostUnreachableError when there is no answer, or none in time; the limit is ten seconds unless given. */
+  order(hostId: string, order: HostOrder, how?: { readonly limitMs?: number }): Promise<HostReply>;
   /**
    * Calls `receive` with each value that the host sends. Resolves when that is over, in whatever way: `ok` if the host
    * was followed, else why not. A host that stands still is waited for.

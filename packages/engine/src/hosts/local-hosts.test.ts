@@ -46,6 +46,19 @@ test('a host listens while it lives, for its user only, and takes orders', async
   await expect(hosts.order('host_a', order)).rejects.toThrow(HostUnreachableError);
 });
 
+test('an order with a limit of its own does not wait longer for a host that does not answer', async () => {
+  const hosts = createLocalHosts(createStateDir());
+  const answer = Promise.withResolvers<{ ok: true }>();
+  const post = await hosts.open('host_a', () => answer.promise, NOTHING);
+  const order: HostOrder = { kind: 'state', runs: ['run_x'] };
+  const begun = performance.now();
+  await expect(hosts.order('host_a', order, { limitMs: 100 })).rejects.toThrow(HostUnreachableError);
+  expect(performance.now() - begun).toBeLessThan(5000);
+  answer.resolve({ ok: true });
+  expect(await hosts.order('host_a', order)).toEqual({ ok: true });
+  await post.stop();
+});
+
 test('what else the process writes meanwhile keeps its rights', async () => {
   const stateDir = createStateDir();
   const opening = createLocalHosts(stateDir).open('host_a', async () => ({ ok: true }), NOTHING);

@@ -26,7 +26,7 @@ export function createLocalHosts(stateDir: string): Hosts {
       removeTraces(folder, hostId);
     },
     freeReserve: (hostId) => HOST_ID.test(hostId) && givePartBack(folder, hostId),
-    order: (hostId, order) => exchange(folder, hostId, order),
+    order: (hostId, order, how) => exchange(folder, hostId, order, how?.limitMs),
     follow: (hostId, order, how) => followHost(folder, hostId, order, how),
   };
 }
@@ -96,7 +96,12 @@ function refusal(error: unknown): HostReply {
   return { ok: false, message: (error as Error).message };
 }
 
-function exchange(folder: string, hostId: string, order: HostOrder): Promise<HostReply> {
+function exchange(
+  folder: string,
+  hostId: string,
+  order: HostOrder,
+  limitMs = ANSWER_LIMIT_MS,
+): Promise<HostReply> {
   const unreachable = (cause: unknown): HostUnreachableError =>
     new HostUnreachableError(`host ${hostId} does not answer`, { cause });
   return throughFolder(
@@ -105,10 +110,13 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
       new Promise<HostReply>((resolve, reject) => {
         const socket = connect(`${prefix}/${hostId}.sock`);
         const decoder = createNdjsonDecoder();
-        socket.setTimeout(ANSWER_LIMIT_MS, () => socket.destroy(new Error('no answer in time')));
+        const late = setTimeout(() => socket.destroy(new Error('no answer in time')), limitMs);
         socket.once('connect', () => socket.write(encodeNdjson(order)));
         socket.once('error', (error) => reject(unreachable(error)));
-        socket.once('close', () => reject(unreachable(new Error('closed without an answer'))));
+        socket.once('close', () => {
+          clearTimeout(late);
+          reject(unreachable(new Error('closed without an answer')));
+        });
         socket.on('data', (chunk: Buffer) => {
           for (const record of decoder.push(chunk))
             if (record.kind === 'value') resolve(record.value as HostReply);

@@ -10,13 +10,15 @@ const name = () => z.string().check(z.maxLength(MAX_NAME));
 
 /** An order that gets one answer. */
 export const HostOrder = z.object({
-  kind: z.enum(['cancel', 'send', 'decide', 'ping']),
+  kind: z.enum(['cancel', 'send', 'decide', 'ping', 'state']),
   runId: z.optional(name()),
   force: z.optional(z.boolean()),
   interrupt: z.optional(z.boolean()),
   body: z.optional(z.string()),
   approvalId: z.optional(name()),
   decision: z.optional(z.enum(['allow', 'deny'])),
+  /** `state`: of these runs. */
+  runs: z.optional(z.array(name()).check(z.maxLength(MAX_FOLLOWED_RUNS))),
 });
 export type HostOrder = z.infer<typeof HostOrder>;
 

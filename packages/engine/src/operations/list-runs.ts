@@ -1,34 +1,50 @@
-import { definedOnly } from '@caisson/protocol';
+import { definedOnly, type LiveRun, type WaitsFor } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
-import { listApplied } from './run-applied.ts';
-import { FORGOTTEN } from './run-forgotten.ts';
+import { findLive, findWaiting } from './live-runs.ts';
+import { findAppliedAt } from './run-applied.ts';
+import { findForgottenAt } from './run-forgotten.ts';
 
 /** A run as `caisson runs` lists it. */
 export interface ListedRun extends RunRow {
   /** Of a queued run: how many it waits behind, itself included. Absent once it has its slot and is prepared. */
   readonly position?: number;
+  /** How far it is; absent once it has ended. */
+  readonly live?: LiveRun;
+  /** What it waits for a person to say. */
+  readonly waitsFor?: WaitsFor;
   /** When a person took its work into their files. */
   readonly appliedAt?: string;
   /** When its contents were deleted on request. */
   readonly forgottenAt?: string;
 }
 
-export function listRuns({ ledger, clock }: Engine, filter: RunFilter = {}): ListedRun[] {
-  const queues = new Map<string, readonly string[]>();
-  const queueOf = (pool: string): readonly string[] => {
-    const queue = queues.get(pool) ?? ledger.leases.listQueue(pool, clock.wallMs()).map(({ runId }) => runId);
+export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<ListedRun[]> {
+  const rows = engine.ledger.runs(filter);
+  const live = await findLive(engine, rows);
+  const positionOf = createPositions(engine);
+  return rows.map((row) => ({
+    ...row,
+    ...definedOnly({
+      position: positionOf(row),
+      live: live.get(row.runId),
+      waitsFor: findWaiting(engine, row) ?? undefined,
+      appliedAt: findAppliedAt(engine, row),
+      forgottenAt: findForgottenAt(engine, row),
+    }),
+  }));
+}
+
+function createPositions({ ledger, clock }: Engine): (row: RunRow) => number | undefined {
+  const queues = new Map<string, ReadonlyMap<string, number>>();
+  return ({ status, pool = DEFAULT_POOL, runId }) => {
+    if (status !== 'queued') return undefined;
+    const queue = queues.get(pool) ?? toPositions(ledger.leases.listQueue(pool, clock.wallMs()));
     queues.set(pool, queue);
-    return queue;
+    return queue.get(runId);
   };
-  const applied = listApplied({ ledger });
-  const forgotten = new Map(ledger.kv.list(FORGOTTEN).map(({ key, value }) => [key, String(value)]));
-  return ledger.runs(filter).map((row) => {
-    const position = row.status !== 'queued' ? 0 : queueOf(row.pool ?? DEFAULT_POOL).indexOf(row.runId) + 1;
-    return {
-      ...row,
-      ...(position === 0 ? {} : { position }),
-      ...definedOnly({ appliedAt: applied.get(row.runId), forgottenAt: forgotten.get(row.runId) }),
-    };
-  });
+}
+
+function toPositions(queue: readonly { readonly runId: string }[]): ReadonlyMap<string, number> {
+  return new Map(queue.map(({ runId }, index) => [runId, index + 1]));
 }

@@ -19,7 +19,13 @@ export async function markApplied(
   if (event !== undefined) ledger.kv.set(APPLIED, runId, event.at);
 }
 
-/** When each run was applied. For a list only: the rows are found without reading each run, and the event counts. */
+/** When each run was applied, for a command that looks at all of them. */
 export function listApplied({ ledger }: WithLedger): ReadonlyMap<string, string> {
   return new Map(ledger.kv.list(APPLIED).map(({ key, value }) => [key, String(value)]));
+}
+
+/** When the run was applied. For a list only: the row is found without reading the run, and the event counts. */
+export function findAppliedAt({ ledger }: WithLedger, { runId }: { runId: string }): string | undefined {
+  const at = ledger.kv.get(APPLIED, runId);
+  return typeof at === 'string' ? at : undefined;
 }

@@ -19,6 +19,12 @@ export function isForgotten({ ledger }: WithLedger, runId: string): boolean {
   return ledger.kv.get(FORGOTTEN, runId) !== undefined && ledger.read({ runId, types: [EVENT] }).length > 0;
 }
 
+/** When that was. For a list only, as above. */
+export function findForgottenAt({ ledger }: WithLedger, { runId }: { runId: string }): string | undefined {
+  const at = ledger.kv.get(FORGOTTEN, runId);
+  return typeof at === 'string' ? at : undefined;
+}
+
 /** The run's contents are hidden from now on, even if their removal is interrupted. */
 export async function markForgotten(
   { ledger, recorder, clock }: Pick<Engine, 'ledger' | 'recorder' | 'clock'>,

@@ -4,6 +4,7 @@ import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { toProblem } from '../store/index.ts';
 import { isForgotten } from './run-forgotten.ts';
+import { findLive, findWaiting } from './live-runs.ts';
 import { findUnpatched } from './unpatched-work.ts';
 
 /** The run as its ledger records it, its questions and answers, and the state of its callbacks. */
@@ -16,6 +17,7 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
     ...describeTask(engine, runId),
     ...describeQuestions(engine, runId),
     ...describeTaken(engine, runId),
+    ...(await describeUnderWay(engine, runId)),
     ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
   };
@@ -38,6 +40,16 @@ function describeTask({ ledger }: Engine, runId: string): Pick<DispatchResult, '
   if (accepted === undefined) return {};
   const { priority, scope = [], branch, acceptance } = accepted.data.task;
   return { task: { priority, scope: [...scope], ...definedOnly({ branch, acceptance }) } };
+}
+
+async function describeUnderWay(
+  engine: Engine,
+  runId: string,
+): Promise<Pick<DispatchResult, 'live' | 'waitsFor'>> {
+  const row = engine.ledger.run(runId);
+  if (row === null) return {};
+  const live = (await findLive(engine, [row])).get(runId);
+  return definedOnly({ live, waitsFor: findWaiting(engine, row) ?? undefined });
 }
 
 function describeTaken({ ledger }: Engine, runId: string): Pick<DispatchResult, 'applied' | 'forgottenAt'> {

@@ -1,0 +1,113 @@
+/** What every process knows of a run that another one drives: its phase, its tool, its counts, what it waits for. */
+import { createCaisson, type Caisson } from 'caisson';
+import type { DispatchResult } from '@caisson/protocol';
+import { expect, it, onTestFinished } from 'vitest';
+import { createProject, finish, until, type Project } from './project.ts';
+
+const USED = { inputTokens: 100, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const SIGNALS = [
+  { kind: 'turn' },
+  { kind: 'tool-start', callId: 'c1', tool: 'bash', input: { command: 'npm ci' } },
+  { kind: 'tool-end', callId: 'c1', durationMs: 12, ok: true },
+  { kind: 'turn' },
+  { kind: 'cost', usd: 0.25 },
+  { kind: 'usage', how: 'total', usage: USED },
+  { kind: 'tool-start', callId: 'c2', tool: 'bash', input: { command: 'npm test' } },
+];
+
+/** An agent that is in its second call until it gets a message. */
+function createStory(): Project {
+  const project = createProject({
+    env: process.env as Record<string, string>, // the same user as here
+    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
+  });
+  project.write('signals', SIGNALS.map((signal) => `${JSON.stringify(signal)}\n`).join(''));
+  project.write(
+    'adapter.mjs',
+    `const script = 'cat signals; until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done';
+export default {
+  name: 'mine',
+  command: () => ({ argv: ['/bin/sh', '-c', script], env: {}, files: [], stdin: null }),
+  createStream: () => ({
+    line: (text) => [JSON.parse(text)],
+    end: () => ({ kind: 'answered', reply: 'It is done.' }),
+  }),
+};\n`,
+  );
+  project.git('add', '.');
+  project.git('commit', '-qm', 'story');
+  return project;
+}
+
+async function openReader(project: Project): Promise<Caisson> {
+  const caisson = await createCaisson({ cwd: project.root, daemon: false, onUnsettled: () => undefined });
+  onTestFinished(() => caisson.close());
+  return caisson;
+}
+
+/** Resolves once the agent is in its second call. */
+async function untilInCall(caisson: Caisson): Promise<string> {
+  return until('the second call', async () => {
+    const [row] = await caisson.runs();
+    return row?.live?.tool?.what.includes('npm test') === true && row.live.turns === 2 ? row.runId : null;
+  });
+}
+
+const LIVE = {
+  phase: 'working',
+  attempt: 1,
+  tool: { name: 'bash', others: 0 },
+  turns: 2,
+  toolCalls: 2,
+  tokens: 120,
+  costUsd: 0.25,
+  health: 'healthy',
+  branch: 'work/live',
+  source: 'host',
+};
+
+it('runs and show of another process say what a run does now, and nothing of it once it has ended', async () => {
+  const project = createStory();
+  await project.trust();
+  const running = finish(project.start('run', '--runtime', 'mine', '--branch', 'work/live', 'do it'));
+  const caisson = await openReader(project);
+  const runId = await untilInCall(caisson);
+  expect((await caisson.runs())[0]).toMatchObject({ status: 'running', live: LIVE });
+  const listed = await project.caisson('runs', '--wide');
+  expect(listed.stdout).toMatch(/running, bash \d[\d.]* m?s .*\$0\.25 … +do it/);
+  expect((await project.caisson('runs')).stdout).toMatch(/ running {2,}mine /);
+  const shown = await project.caisson('show', runId, '-o', 'json');
+  expect((JSON.parse(shown.stdout) as DispatchResult).live).toMatchObject(LIVE);
+  const words = (await project.caisson('show', runId)).stdout;
+  expect(words).toMatch(/^Now\n {2}working for .*\n {2}bash: .*npm test.*, for \d/m);
+  expect(words).toContain('so far: 2 turns, 2 tool calls, 120 tokens, $0.25\n');
+  expect((await project.caisson('send', runId, 'go')).code).toBe(0);
+  expect((await running).code).toBe(0);
+  const [ended] = await caisson.runs();
+  expect(ended).toMatchObject({ status: 'done' });
+  expect(ended).not.toHaveProperty('live');
+  expect(await caisson.show(runId)).not.toHaveProperty('live');
+}, 60_000);
+
+it('a host that stands still does not hold up a list, which then says what is recorded', async () => {
+  const project = createStory();
+  await project.trust();
+  const host = project.start('run', '--runtime', 'mine', 'do it');
+  const running = finish(host);
+  const caisson = await openReader(project);
+  const runId = await untilInCall(caisson);
+  host.kill('SIGSTOP');
+  onTestFinished(() => void host.kill('SIGCONT'));
+  const begun = performance.now();
+  const [row] = await caisson.runs();
+  expect(performance.now() - begun).toBeLessThan(5000); // other orders may take ten seconds
+  expect(row).toMatchObject({
+    status: 'running',
+    live: { phase: 'working', toolCalls: 2, tool: { name: 'bash' }, source: 'ledger' },
+  });
+  const words = (await project.caisson('show', runId)).stdout;
+  expect(words).toContain('its host did not answer in time: this is what is recorded');
+  host.kill('SIGCONT');
+  expect((await project.caisson('send', runId, 'go')).code).toBe(0);
+  expect((await running).code).toBe(0);
+}, 60_000);
