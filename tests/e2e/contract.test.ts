@@ -131,6 +131,19 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     await expect.poll(() => watched).toEqual(recorded.map((seq) => `${run.runId} ${seq}`));
     stop.abort();
     await watching;
+    const types = ['dispatch.started', 'dispatch.finished'] as const;
+    const once = await collect(caisson.follow(run.runId, { types }));
+    expect(once.map(({ type }) => type)).toEqual(types);
+    const other = await caisson.dispatch(shell('true'));
+    await other.ended;
+    const ofProject: EventEnvelope[] = [];
+    for await (const event of caisson.follow({ after: 0, runs: [run.runId, other.runId], types })) {
+      ofProject.push(event);
+      if (ofProject.length === 4) break;
+    }
+    expect(ofProject.map(({ runId, type }) => `${runId} ${type}`)).toEqual(
+      [run.runId, other.runId].flatMap((runId) => types.map((type) => `${runId} ${type}`)),
+    );
     const left = new AbortController();
     left.abort();
     expect(await collect(caisson.follow(run.runId, { signal: left.signal }))).toEqual([]);

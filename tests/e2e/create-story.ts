@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { createProject, until, type Project } from './project.ts';
 
-/** Until somebody has sent the agent a message. */
+/** Until the agent has got a message. */
 export const WAITS = 'until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done;';
 
 export interface StoryOptions {

@@ -62,7 +62,7 @@ describe('followers of a run in another process', { timeout: 120_000 }, () => {
     const project = createTalk();
     const runId = await startStory(project);
     const followers = [1, 2, 3].map(() => follow(project, runId));
-    await until('all hear the host', () => followers.every(isLive));
+    await until('all follow', () => followers.every(isLive));
     process.kill(findHost(runId), 'SIGKILL');
     for (const { ended } of followers) {
       const { code, stdout, stderr } = await ended;
@@ -75,7 +75,7 @@ describe('followers of a run in another process', { timeout: 120_000 }, () => {
     const project = createTalk();
     const runId = await startStory(project);
     const early = follow(project, runId);
-    await until('it hears the host', () => isLive(early));
+    await until('it follows', () => isLive(early));
     const host = findHost(runId);
     process.kill(host, 'SIGSTOP');
     const late = follow(project, runId);
@@ -85,7 +85,7 @@ describe('followers of a run in another process', { timeout: 120_000 }, () => {
     expect([early.child.exitCode, late.child.exitCode]).toEqual([null, null]);
     expect(isLive(late)).toBe(false);
     process.kill(host, 'SIGCONT');
-    await until('both hear it again', () => isLive(late) && early.count('worker.heartbeat') > before);
+    await until('both get live events again', () => isLive(late) && early.count('worker.heartbeat') > before);
     await goOn(project, runId);
     for (const { ended } of [early, late]) {
       const { code, stdout, stderr } = await ended;
@@ -98,11 +98,11 @@ describe('followers of a run in another process', { timeout: 120_000 }, () => {
     const project = createTalk();
     const runId = await startStory(project);
     const stays = follow(project, runId);
-    await until('it hears the host', () => isLive(stays));
+    await until('it follows', () => isLive(stays));
     const host = findHost(runId);
     const before = countSockets(host);
     const killed = [1, 2, 3].map(() => follow(project, runId));
-    await until('they hear the host', () => killed.every(isLive));
+    await until('they follow', () => killed.every(isLive));
     expect(countSockets(host)).toBe(before + killed.length);
     for (const { child } of killed) child.kill('SIGKILL');
     await until('their connections are gone', () => countSockets(host) === before);

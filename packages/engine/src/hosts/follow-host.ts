@@ -39,7 +39,7 @@ export async function followHost(
 function connectTo(path: string): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(path);
-    socket.unref(); // whoever reads keeps the process alive, not the one that is read
+    socket.unref(); // the reader keeps the process alive, not its source
     socket.once('connect', () => resolve(socket));
     socket.on('error', () => {
       socket.destroy();

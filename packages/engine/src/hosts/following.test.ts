@@ -97,7 +97,7 @@ test('a host that closes disconnects its followers, after what it had written', 
   expect(await following).toEqual({ ok: true });
 });
 
-test('a host has at most 256 followers; the next one is told so, and one that leaves makes room', async () => {
+test('a host has at most 256 followers; the next one is refused, and one that leaves makes room', async () => {
   const { hosts, post, connectTo } = await openHost(async function* (_order, signal) {
     await aborted(signal);
     yield {};

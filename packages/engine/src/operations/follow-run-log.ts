@@ -1,4 +1,7 @@
-/** What the agent prints, as it prints it, until the run has ended; attempt after attempt. */
+/**
+ * What the agent prints, as it prints it, until the run has ended; attempt after attempt. It is read from the spool, which
+ * every process of the user can read, four times a second: an event for each growth would be work of the host for nothing.
+ */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
