@@ -104,6 +104,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       ],
       recovery: ['admission', 'attempt', 'ledger', 'workspace', 'compute', 'hosts'],
       dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
+      daemon: ['ledger'],
     },
   },
 };

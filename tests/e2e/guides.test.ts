@@ -20,7 +20,7 @@ function readBlocks(guide: string): { language: string; name: string; text: stri
   );
 }
 
-it.each(['trust', 'registry', 'questions', 'callbacks', 'evidence', 'verify', 'folders', 'follow'])(
+it.each(['trust', 'registry', 'questions', 'callbacks', 'evidence', 'verify', 'folders', 'follow', 'daemon'])(
   'every example of the guide "%s" works as it is written',
   (guide) => {
     const project = createProject();

@@ -137,6 +137,10 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--export', '--id', FORGED],
   ],
   budget: [[], ['--session', FORGED]],
+  up: [['--print-unit'], ['--print-unit', '--state-dir', FORGED], [FORGED]],
+  down: [[], ['--drain', FORGED], [FORGED]],
+  status: [[], ['--state-dir', FORGED]],
+  reload: [[], [FORGED]],
   gc: [[], ['--older-than', FORGED]],
   host: [[FORGED]],
   register: [

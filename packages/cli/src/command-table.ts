@@ -129,6 +129,26 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   { name: 'gc', summary: 'remove what nothing refers to', load: () => import('./commands/gc.ts') },
   {
+    name: 'up',
+    summary: 'serve this project: a daemon that carries out its runs',
+    load: () => import('./commands/up.ts'),
+  },
+  {
+    name: 'down',
+    summary: 'end the daemon, after its runs or at once',
+    load: () => import('./commands/down.ts'),
+  },
+  {
+    name: 'status',
+    summary: 'show the daemon of this project',
+    load: () => import('./commands/status.ts'),
+  },
+  {
+    name: 'reload',
+    summary: 'let the daemon read its configuration again',
+    load: () => import('./commands/reload.ts'),
+  },
+  {
     name: 'host',
     summary: 'serve one detached run (started by run --detach)',
     load: () => import('./commands/host.ts'),

@@ -10,6 +10,7 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
   'apply',
   'bus',
   'callbacks',
+  'daemon',
   'evidence',
   'hosts',
   'secrets',

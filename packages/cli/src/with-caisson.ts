@@ -58,7 +58,7 @@ export async function withCaissonToWork<T>(
   return await use(stateDir, { makesState, ...notices(output) }, begin, output);
 }
 
-async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {
+export async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {
   if (!canAsk(output)) return;
   const report = await inspectTrust({ flags: { state: stateDir } });
   if (isAgreed(report)) return;

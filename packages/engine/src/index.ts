@@ -55,5 +55,16 @@ export type { DiffLine, Registration, RegistryVersion } from './registry/index.t
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';
+export { NoDaemonError } from './daemon/index.ts';
+export { serveProject, type ServedProject } from './operations/serve-project.ts';
+export {
+  findDaemon,
+  reloadDaemon,
+  requireDaemon,
+  stopDaemon,
+  type DaemonPlace,
+  type DaemonStanding,
+} from './operations/find-daemon.ts';
+export { describeUnit, startDaemon } from './operations/start-daemon.ts';
 export { openSpareWorkers } from './composition/open-spare-workers.ts';
 export type { SpareWorkers } from './compute/index.ts';

@@ -20,6 +20,7 @@ export * from './live-run.ts';
 export * from './live-count.ts';
 export * from './question.ts';
 export * from './handoff.ts';
+export * from './daemon.ts';
 export * from './ndjson.ts';
 export * from './output-frame.ts';
 export * from './bus-topics.ts';

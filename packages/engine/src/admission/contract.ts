@@ -123,6 +123,8 @@ export interface Dispatcher {
   dispatch(request: DispatchRequest, attachment?: Attachment, rooms?: DispatchRooms): Promise<RunHandle>;
   /** The run if this host drives it. */
   active(runId: string): RunHandle | null;
+  /** Every run that this host drives. */
+  underWay(): readonly RunHandle[];
   /**
    * Stops every run of this host, also one whose admission is under way (`cancelled`, cause `shutdown`), and waits for
    * their endings. A run that a user cancelled before stays cancelled.

@@ -5,9 +5,10 @@ import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
-import { makeLateSeals } from '../operations/seal-ended.ts';
+import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
 import type { CaissonOptions } from '../caisson-contract.ts';
 import { createLibrary } from './library.ts';
+import { requireTrust } from './trusted-config.ts';
 
 /** Also for other processes: what a daemon serves. */
 export async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
@@ -18,6 +19,11 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
   const beside = createBeside(engine);
   return {
     engine,
+    async beginWork(repeat) {
+      await requireTrust(engine.config);
+      await engine.openPost();
+      beside.begin(repeat);
+    },
     caisson: createLibrary(engine, cwd, live, beside),
     async forCaller(caller) {
       const view = await seeAsCaller(engine, caller);
@@ -54,4 +60,9 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
 /** A project that is open in this process. */
 export interface OpenedHost extends ApiHost {
   readonly engine: Engine;
+  /**
+   * Does all that a host does beside its runs, before there is one: it listens, seals and cleans up. Throws without the
+   * user's agreement. `repeat` repeats the sealing.
+   */
+  beginWork(repeat: Repeat): Promise<void>;
 }

@@ -67,6 +67,7 @@ export function createDispatcher(own: DispatchRooms): Dispatcher {
       return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
     active: (runId) => active.get(runId)?.handle ?? null,
+    underWay: () => [...active.values()].map(({ handle }) => handle),
     closing: closing.signal,
     async shutdown(options = {}) {
       closing.abort();

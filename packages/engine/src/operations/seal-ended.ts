@@ -156,8 +156,16 @@ function findCommonReason(error: unknown): string | null {
   return isCommon ? (cause as Error).message : null;
 }
 
+/** Calls `run` again and again, until the returned function is called. */
+export type Repeat = (run: () => void, everyMs: number) => () => void;
+
+const repeatByTimer: Repeat = (run, everyMs) => {
+  const timer = setInterval(run, everyMs).unref(); // it keeps no process alive
+  return () => clearInterval(timer);
+};
+
 /** Repeats that for as long as the host lives. Returns a function that stops it and waits for what is under way. */
-export function keepSealing(engine: Engine): () => Promise<void> {
+export function keepSealing(engine: Engine, repeat = repeatByTimer): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   let reported: readonly string[] = [];
   const sealOnce = async (): Promise<void> => {
@@ -168,15 +176,14 @@ export function keepSealing(engine: Engine): () => Promise<void> {
       engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message });
     reported = failures;
   };
-  const repeat = (): void => {
+  const seal = (): void => {
     underWay ??= sealOnce().finally(() => (underWay = null));
   };
   const hasAgent = engine.config.keys.agentSocket !== null;
-  const timer = setInterval(repeat, hasAgent ? REPEAT_WITH_AGENT_MS : REPEAT_MS);
-  timer.unref();
-  repeat();
+  const stop = repeat(seal, hasAgent ? REPEAT_WITH_AGENT_MS : REPEAT_MS);
+  seal();
   return async () => {
-    clearInterval(timer);
+    stop();
     await underWay;
   };
 }

@@ -23,6 +23,8 @@ const DELETED_BESIDE = 32;
 const EVERY_RUNS = 16;
 
 export interface Sweeper {
+  /** Sweeps now, and from now on, also without a run. */
+  begin(): void;
   /** A run has been accepted: sweeps beside it, if it is time. */
   dispatched(): void;
   /** Resolves when nothing is being removed any more. */
@@ -49,11 +51,19 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
       }
     }
   };
+  const start = (): void => {
+    trashAtMs ??= changedAtMs(engine);
+    timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps no process alive
+  };
   return {
+    begin() {
+      if (isOver) return;
+      start();
+      pass(ALL);
+    },
     dispatched() {
       if (isOver) return;
-      trashAtMs ??= changedAtMs(engine);
-      timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps no process alive
+      start();
       if (runs % EVERY_RUNS === 0) pass(BESIDE);
       runs += 1;
     },

@@ -48,6 +48,8 @@ export interface MirroredStore extends Store {
   restore(digest: string): Promise<boolean>;
   /** Sends everything that is here and not there; resolves with how many blobs that were. */
   sendMissing(): Promise<number>;
+  /** Sends what is marked, by any process, unless the remote failed a moment ago. For a process that stays. */
+  sendMarked(): Promise<void>;
   /** Waits until everything marked is sent, up to a limit; the rest stays marked for the next process. */
   settle(limitMs: number): Promise<void>;
 }
@@ -146,6 +148,12 @@ class LocalWithRemote implements MirroredStore {
     for await (const digest of this.#local.listBlobs())
       if (!there.has(digest)) this.#marks.add({ digest, kind: 'blob' });
     return await this.#pay();
+  }
+
+  async sendMarked(): Promise<void> {
+    if (this.#isResting() || this.#stop.signal.aborted) return;
+    this.#payInBackground();
+    await this.#paying;
   }
 
   async settle(limitMs: number): Promise<void> {

@@ -3,3 +3,4 @@ export * from './child.ts';
 export * from './kill-marked.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
+export * from './datagram-sender.ts';

@@ -1,0 +1,92 @@
+import { NoDaemonError, stopDaemon } from '@caisson/engine';
+import { parseDuration, type DaemonStatus, type StopOrder } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { formatDuration, shortId } from '../format-values.ts';
+import type { Output } from '../output.ts';
+import { onStopSignals } from '../stop-signals.ts';
+import { UsageError } from '../usage-error.ts';
+
+const DEFAULT_DRAIN = '10m';
+const MAX_NAMED = 5;
+
+export const command = defineCommand({
+  usage: '[--drain DURATION | --now]',
+  about:
+    'The daemon accepts nothing more, lets its running and waiting runs finish, and ends. Runs that have not ended in time\n' +
+    'are stopped: their work is kept, and they can be continued. Ctrl-C ends only the waiting here: the daemon goes on\n' +
+    'draining, and caisson status shows it. Without a daemon there is nothing to do, and that is no error.',
+  options: {
+    drain: {
+      type: 'string',
+      value: 'DURATION',
+      summary: `let its runs finish for at most this long; default ${DEFAULT_DRAIN}`,
+    },
+    now: { type: 'boolean', summary: 'stop its runs at once, and keep their work' },
+  },
+  examples: [
+    {
+      line: 'caisson down',
+      says: 'End the daemon when its runs have ended, after ten minutes at the latest.',
+    },
+    { line: 'caisson down --drain 1h', says: 'The same with more patience.' },
+    { line: 'caisson down --now', says: 'Stop what it runs, keep the work, and end it.' },
+  ],
+  async run({ options, output }) {
+    const { drain, now, 'state-dir': stateDir } = options;
+    if (now && drain !== undefined)
+      throw new UsageError('--now waits for no run and --drain waits for them', {
+        remedy: 'Use only one of them.',
+      });
+    const order: StopOrder = now
+      ? { now: true }
+      : { drainMs: parseDuration(drain ?? DEFAULT_DRAIN, { minMs: 0 }) };
+    return await end(order, stateDir, output);
+  },
+});
+
+async function end(order: StopOrder, stateDir: string | undefined, output: Output): Promise<ExitCode> {
+  const enough = new AbortController();
+  const forgetSignals = onStopSignals(() => enough.abort());
+  try {
+    const onProgress = showProgress(output);
+    const outcome = await stopDaemon({ order, stateDir, onProgress, signal: enough.signal });
+    output.status(null);
+    const text =
+      outcome === 'gone'
+        ? 'The daemon has ended.'
+        : 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';
+    output.result({ outcome }, () => [text]);
+    return outcome === 'gone' ? EXIT_CODES.finished : EXIT_CODES.cancelled;
+  } catch (error) {
+    if (!(error instanceof NoDaemonError)) throw error;
+    output.result({ outcome: 'none' }, () => ['No daemon serves this project.']);
+    return EXIT_CODES.finished;
+  } finally {
+    forgetSignals();
+  }
+}
+
+/** A terminal has a line that changes; elsewhere a line appears when the runs change. */
+function showProgress(output: Output): (status: DaemonStatus) => void {
+  let shown = '';
+  return (status) => {
+    const runs = describeRuns(status);
+    if (output.isInteractive) return output.status(`${runs}${describeLeft(status)}`);
+    if (runs !== shown) output.note(runs);
+    shown = runs;
+  };
+}
+
+function describeRuns({ phase, runs, running, queued }: DaemonStatus): string {
+  if (runs.length === 0) return 'Waiting for the daemon to end.';
+  const names = runs.slice(0, MAX_NAMED).map(({ runId }) => shortId(runId, runs));
+  const more = running + queued - names.length;
+  const verb = phase === 'stopping' ? 'Stopping' : 'Waiting for';
+  return `${verb} ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+function describeLeft({ drainsUntil }: DaemonStatus): string {
+  if (drainsUntil === undefined) return '';
+  return ` At most ${formatDuration(Math.max(0, Date.parse(drainsUntil) - Date.now()))} more.`;
+}

@@ -1,0 +1,35 @@
+import { reloadDaemon } from '@caisson/engine';
+import type { ReloadReport } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Lines } from '../painted.ts';
+
+export const command = defineCommand({
+  usage: '',
+  about:
+    'The daemon reads its configuration again and reports what has changed since the last reading. Each run uses the\n' +
+    'configuration as it is when the run is accepted; what only a new daemon uses is named. A configuration that has\n' +
+    'become invalid is an error, and changes nothing.',
+  options: {},
+  examples: [{ line: 'caisson reload', says: 'After a change of caisson.yaml: what is different now?' }],
+  async run({ options, output }) {
+    const report = await reloadDaemon({ stateDir: options['state-dir'] });
+    output.result(report, () => format(report));
+    return EXIT_CODES.finished;
+  },
+});
+
+function format({ changes, needsRestart }: ReloadReport): Lines {
+  if (changes.length === 0) return ['Nothing has changed.'];
+  const changed = changes.map((change) => `${change.key}: ${show(change.previous)} → ${show(change.new)}`);
+  if (needsRestart.length === 0) return [...changed, 'This counts for the next run.'];
+  return [
+    ...changed,
+    `The daemon goes on with its old values of: ${needsRestart.join(', ')}. The rest counts for the next run.`,
+    'To use all of it: caisson down && caisson up -d',
+  ];
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}

@@ -1,0 +1,72 @@
+import { findDaemon, type DaemonStanding } from '@caisson/engine';
+import type { DaemonStatus } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
+import { line, type Line, type Lines, type Style } from '../painted.ts';
+
+const MAX_LISTED = 10;
+const MAX_TASK_COLUMNS = 80;
+
+export const command = defineCommand({
+  usage: '',
+  about:
+    'The daemon of this project: its process, since when it serves, and the runs that it carries out. Exit code 1 without\n' +
+    'a daemon, or when it does not answer.',
+  options: {},
+  examples: [
+    { line: 'caisson status', says: 'Is there a daemon, and what does it do?' },
+    { line: 'caisson status -o json', says: 'The same for a program.' },
+  ],
+  async run({ options, output }) {
+    const standing = await findDaemon({ stateDir: options['state-dir'] });
+    output.result(toData(standing), () => format(standing, output.style));
+    return standing.kind === 'answers' ? EXIT_CODES.finished : EXIT_CODES.failed;
+  },
+});
+
+function toData(standing: DaemonStanding): unknown {
+  if (standing.kind === 'answers') return { daemon: 'answers', ...standing.status };
+  if (standing.kind === 'none') return { daemon: 'none' };
+  return { daemon: standing.isStopped ? 'stopped' : 'silent', ...standing.identity };
+}
+
+function format(standing: DaemonStanding, style: Style): Lines {
+  if (standing.kind === 'none') return ['No daemon serves this project. To start one: caisson up -d'];
+  if (standing.kind === 'answers') return formatStatus(standing.status, style);
+  const { pid } = standing.identity;
+  return standing.isStopped
+    ? [
+        `The daemon of this project is stopped (pid ${pid}).`,
+        `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}; its runs are then settled as lost.`,
+      ]
+    : [`The daemon of this project does not answer (pid ${pid}). To end it: kill ${pid}`];
+}
+
+function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
+  const rows: [string, Line][] = [
+    ['daemon', `${describePhase(status)}, pid ${status.pid}, version ${status.version}`],
+    ['project', status.projectRoot],
+    ['socket', status.socket],
+    ...(status.log === null ? [] : [['log', status.log] satisfies [string, Line]]),
+    ['runs', `${status.running} running, ${status.queued} queued`],
+  ];
+  return [...rows.map(([name, value]) => line`${bold(name.padEnd(8))} ${value}`), ...listRuns(status)];
+}
+
+function describePhase({ phase, uptimeMs, drainsUntil }: DaemonStatus): string {
+  if (phase === 'serving') return `serving for ${formatDuration(uptimeMs)}`;
+  return drainsUntil === undefined ? 'stopping its runs' : `draining until ${drainsUntil}`;
+}
+
+function listRuns({ runs, running, queued }: DaemonStatus): Lines {
+  const listed = runs.slice(0, MAX_LISTED);
+  const more = running + queued - listed.length;
+  return [
+    ...listed.map(({ runId, status, task, acceptedAt }) => {
+      const age = formatAge(Date.now() - Date.parse(acceptedAt));
+      return `  ${runId}  ${status}  ${age}  ${cutToWidth(task.replaceAll(/\s+/g, ' '), MAX_TASK_COLUMNS)}`;
+    }),
+    ...(more > 0 ? [`  and ${more} more: caisson runs --status running`] : []),
+  ];
+}

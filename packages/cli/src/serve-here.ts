@@ -1,0 +1,61 @@
+/** `caisson up` in the foreground, or as the process that `up -d` and systemd start. */
+import { serveProject, type ServedProject } from '@caisson/engine';
+import { BusTopic, definedOnly } from '@caisson/protocol';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { cutToWidth, formatDuration, nameFailure } from './format-values.ts';
+import type { Output } from './output.ts';
+import { printWarnings } from './print-warnings.ts';
+import { onStopSignals } from './stop-signals.ts';
+import { VERSION } from './version.ts';
+
+const MAX_TASK_COLUMNS = 120;
+
+export async function serveHere(stateDir: string | undefined, output: Output): Promise<ExitCode> {
+  let served: ServedProject | null = null;
+  let isAsked = false;
+  const forgetSignals = onStopSignals(({ force }) => {
+    say(output, force ? 'Forcing.' : 'Stopping; the work of its runs is kept. A second signal forces.');
+    isAsked = true;
+    if (force) served?.force();
+    else served?.stop({ now: true });
+  });
+  try {
+    served = await serveProject({
+      version: VERSION,
+      onNotice: (message) => output.note(`note: ${message}`),
+      ...definedOnly({ stateDir }),
+    });
+    report(served, output);
+    if (isAsked) served.stop({ now: true }); // while it was starting
+    await served.ended;
+  } finally {
+    forgetSignals();
+  }
+  say(output, 'Ended.');
+  return EXIT_CODES.finished;
+}
+
+/** One line when it serves, and for each start and end of a run. */
+function report({ caisson, status }: ServedProject, output: Output): void {
+  printWarnings(caisson, output);
+  const { pid, projectRoot, socket } = status();
+  say(output, `Serving ${projectRoot} (pid ${pid}, ${socket}). To end it: Ctrl-C or caisson down.`);
+  output.event({ type: 'daemon.serving', ...status() });
+  caisson.bus.on(BusTopic.RUN_STARTED, ({ runId, attempt, runtime, task }) => {
+    const again = attempt > 1 ? `, attempt ${attempt}` : '';
+    say(output, `${runId} started (${runtime}${again}): ${oneLine(task)}`);
+  });
+  caisson.bus.on(BusTopic.RUN_FINISHED, ({ runId, status: ending, durationMs, failure }) => {
+    const why = failure === undefined ? '' : `, ${nameFailure(failure)}: ${oneLine(failure.detail)}`;
+    say(output, `${runId} ${ending} after ${formatDuration(durationMs)}${why}`);
+  });
+}
+
+/** With the time: these lines are read later. */
+function say(output: Output, text: string): void {
+  output.line(`${new Date().toISOString().slice(0, 19)}Z ${text}`);
+}
+
+function oneLine(text: string): string {
+  return cutToWidth(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim(), MAX_TASK_COLUMNS);
+}

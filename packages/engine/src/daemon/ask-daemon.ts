@@ -1,0 +1,90 @@
+/** Asks the daemon of a project about itself, over its socket. */
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { DaemonStatus, definedOnly, Problem, ReloadReport, type StopOrder } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import { throughFolder } from '../platform/index.ts';
+import { SOCKET_NAME } from './daemon-socket.ts';
+import { DaemonRefusedError, DaemonSilentError } from './errors.ts';
+
+const ANSWER_LIMIT_MS = 3000;
+/** A configuration may be on a slow disk. */
+const RELOAD_LIMIT_MS = 30_000;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+export async function askStatus(stateDir: string): Promise<DaemonStatus> {
+  return z.parse(DaemonStatus, await ask(stateDir, { method: 'GET', path: '/v1/status' }));
+}
+
+export async function askToStop(stateDir: string, order: StopOrder): Promise<DaemonStatus> {
+  return z.parse(DaemonStatus, await ask(stateDir, { method: 'POST', path: '/v1/stop', body: order }));
+}
+
+export async function askToReload(stateDir: string): Promise<ReloadReport> {
+  const how = { method: 'POST', path: '/v1/reload', limitMs: RELOAD_LIMIT_MS };
+  return z.parse(ReloadReport, await ask(stateDir, how));
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly limitMs?: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Throws DaemonSilentError when nothing answers in time. */
+async function ask(stateDir: string, asked: Asked): Promise<unknown> {
+  const { status, text } = await throughFolder(join(stateDir, 'runtime'), (prefix) =>
+    exchange(`${prefix}/${SOCKET_NAME}`, asked),
+  ).catch((cause: unknown) => {
+    throw new DaemonSilentError('the daemon does not answer', { cause });
+  });
+  if (status < 300) return JSON.parse(text);
+  throw toRefusal(status, text);
+}
+
+function exchange(
+  socketPath: string,
+  { method, path, body, limitMs = ANSWER_LIMIT_MS }: Asked,
+): Promise<Answer> {
+  const payload = body === undefined ? '' : JSON.stringify(body);
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(limitMs);
+    const asked = request({ socketPath, method, path, headers, agent: false, signal }, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MAX_ANSWER_BYTES) asked.destroy(new Error('the answer is too long'));
+        else chunks.push(chunk);
+      });
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+      );
+    });
+    asked.once('error', reject);
+    asked.end(payload);
+  });
+}
+
+function toRefusal(status: number, text: string): DaemonRefusedError {
+  const parsed = z.safeParse(Problem, parseJson(text));
+  if (!parsed.success) return new DaemonRefusedError('DAEMON_REFUSED', `the daemon answered ${status}`);
+  const { code, message, remedy } = parsed.data;
+  return new DaemonRefusedError(code, message, definedOnly({ remedy }));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

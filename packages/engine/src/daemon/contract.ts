@@ -1,0 +1,45 @@
+/**
+ * A daemon: one process of a project that stays, carries out runs for others and does what is due.
+ *
+ *   starting ──lease, socket, timers──► serving ──stop(drain)──► draining ──┐
+ *                                          └──────stop(now), a signal──────►stopping ──► gone
+ *
+ * DM1  A project has at most one. The lease is taken in one transaction; only the lease of a process that is known to be
+ *      dead is replaced, and by exactly one of those that try. A stopped process is alive.
+ * DM2  It listens on `runtime/daemon.sock` (0600) from `serving` until its runs have ended. A removed socket is made
+ *      again, in the folder of its own ledger and nowhere else.
+ * DM3  From `draining` on nothing is accepted. What was accepted before ends in its own time, or with its work kept.
+ * DM4  It ends when its ledger is moved, replaced or removed: nothing is written where it was.
+ * DM5  The lease is released when every run has ended and nothing can reach it any more.
+ * DM6  Without runs it wakes up at most once a second.
+ */
+import type { DaemonPhase, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
+
+/** What others may ask a daemon. */
+export interface DaemonControl {
+  status(): DaemonStatus;
+  /** Begins to end; returns at once. A later order may only be quicker. */
+  stop(order: StopOrder): void;
+  reload(): Promise<ReloadReport>;
+}
+
+/** What a daemon lets finish, stops and closes. */
+export interface DaemonWork {
+  /** Everything that was accepted and has not ended. None of them rejects. */
+  underWay(): readonly Promise<unknown>[];
+  /** Stops what is under way; its work is kept. Resolves when all have ended. */
+  shutdown(options: { readonly force: boolean }): Promise<void>;
+  /** Closes everything else (DM5). */
+  close(): Promise<void>;
+}
+
+export interface DaemonLife {
+  phase(): DaemonPhase;
+  /** Until when it drains; null when it does not. */
+  drainsUntilMs(): number | null;
+  stop(order: StopOrder): void;
+  /** Kills what has not stopped by itself. */
+  force(): void;
+  /** Resolves when it is gone. */
+  readonly ended: Promise<void>;
+}

@@ -1,0 +1,44 @@
+/** The routes about the daemon itself. */
+import { StopOrder, toErrorInfo, type ErrorInfo, type Problem } from '@caisson/protocol';
+import { Hono } from 'hono';
+import * as z from 'zod/mini';
+import type { DaemonControl } from './contract.ts';
+
+export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/stop', '/v1/reload'];
+
+export interface ControlRoutes {
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** Errors are `application/problem+json`, with our public code and remedy. */
+export function createControlRoutes(daemon: DaemonControl): ControlRoutes {
+  const routes = new Hono();
+  routes.get('/v1/status', (context) => context.json(daemon.status()));
+  routes.post('/v1/stop', async (context) => {
+    const order = z.safeParse(StopOrder, await context.req.json().catch(() => null));
+    if (!order.success)
+      return problem(400, {
+        code: 'USAGE',
+        message: 'the body must be { "drainMs": N } or { "now": true }',
+        retryable: false,
+      });
+    daemon.stop(order.data);
+    return context.json(daemon.status(), 202);
+  });
+  routes.post('/v1/reload', async (context) => {
+    try {
+      return context.json(await daemon.reload());
+    } catch (error) {
+      return problem(409, toErrorInfo(error));
+    }
+  });
+  return { fetch: (request) => routes.fetch(request) };
+}
+
+function problem(status: number, info: ErrorInfo): Response {
+  const body: Problem = { type: 'about:blank', title: info.code, status, ...info };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/problem+json' },
+  });
+}

@@ -1,0 +1,71 @@
+/** Answers on the socket of a daemon: the routes of the project, and those about the daemon itself. */
+import { createServer, type RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
+import {
+  CONTROL_PATHS,
+  createControlRoutes,
+  openDaemonSocket,
+  type DaemonControl,
+  type DaemonSocket,
+} from '../daemon/index.ts';
+import type { Engine } from '../engine.ts';
+
+/** How long an answer that is under way may take once nothing else is left to do. */
+const LAST_ANSWERS_MS = 1000;
+
+export interface DaemonServer {
+  readonly socket: DaemonSocket;
+  /** Resolves when no connection is left. */
+  stop(): Promise<void>;
+}
+
+export interface ServerRooms {
+  readonly engine: Engine;
+  readonly host: ApiHost;
+  readonly control: DaemonControl;
+  warn(message: string): void;
+}
+
+export async function openDaemonServer({ engine, host, control, warn }: ServerRooms): Promise<DaemonServer> {
+  const server = createServer(joinRoutes(control, createApi(host, createAttachments(engine.clock))));
+  const connections = new Set<Socket>();
+  const socket = await openDaemonSocket({
+    folder: join(engine.config.stateDir, 'runtime'),
+    accept(connection) {
+      connections.add(connection);
+      connection.once('close', () => connections.delete(connection));
+      server.emit('connection', connection);
+    },
+    isInPlace: () => engine.ledger.isThere(),
+    warn,
+  });
+  return {
+    socket,
+    async stop() {
+      await socket.close();
+      const closed = [...connections].map(untilClosed);
+      const cancel = engine.clock.setTimer(LAST_ANSWERS_MS, () => {
+        for (const connection of connections) connection.destroy();
+      });
+      server.closeIdleConnections();
+      await Promise.all(closed);
+      cancel();
+    },
+  };
+}
+
+function untilClosed(connection: Socket): Promise<unknown> {
+  return new Promise((resolve) => connection.once('close', resolve));
+}
+
+function joinRoutes(control: DaemonControl, answerOthers: RequestListener): RequestListener {
+  const answer = getRequestListener(createControlRoutes(control).fetch);
+  return (request, response) => {
+    const path = request.url?.split('?', 1)[0] ?? '';
+    if (CONTROL_PATHS.includes(path)) void answer(request, response);
+    else answerOthers(request, response);
+  };
+}

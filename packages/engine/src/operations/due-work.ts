@@ -1,0 +1,67 @@
+/**
+ * What a daemon does by itself. Without one, most of it waits for the next command. Not here: the clean-up, which every
+ * host does every few minutes while it lives; deadlines of approvals and waits for a slot, which the host of the run
+ * watches; days of the budget, which are counted when they are asked for.
+ */
+import type { DaemonSocket, SystemdNotifier, TimedTask } from '../daemon/index.ts';
+import type { Engine } from '../engine.ts';
+import { limitOwnLog } from './daemon-log.ts';
+import { openQuestions } from './open-questions.ts';
+import type { Repeat } from './seal-ended.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+
+/** Work of another part that is repeated here. */
+export interface RepeatedWork {
+  readonly repeat: Repeat;
+  task(): TimedTask;
+}
+
+export function createRepeatedWork(name: string): RepeatedWork {
+  let wanted = { run: (): void => undefined, everyMs: MINUTE_MS };
+  return {
+    repeat(run, everyMs) {
+      wanted = { run, everyMs };
+      return () => void (wanted = { ...wanted, run: () => undefined });
+    },
+    task: () => ({ name, everyMs: wanted.everyMs, run: () => wanted.run() }),
+  };
+}
+
+export interface DueRooms {
+  readonly socket: DaemonSocket;
+  readonly notifier: SystemdNotifier;
+  readonly seals: RepeatedWork;
+  /** The ledger is not where it was. */
+  endGone(): void;
+}
+
+/** Times are multiples of each other where possible, so that one wake-up serves several. */
+export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask[] {
+  const { ledger, callbacks, mirror, config } = engine;
+  const { socket, notifier, seals, endGone } = rooms;
+  const { aliveEveryMs } = notifier;
+  const endIfGone = (): void => {
+    if (!ledger.isThere()) endGone();
+  };
+  return [
+    { name: 'ledger', everyMs: 2 * SECOND_MS, run: endIfGone },
+    seals.task(),
+    { name: 'recovery', everyMs: 4 * SECOND_MS, run: () => recoverDead(engine) },
+    { name: 'socket', everyMs: 10 * SECOND_MS, run: () => socket.check() },
+    { name: 'questions', everyMs: 10 * SECOND_MS, run: () => openQuestions(engine).list({ status: 'open' }) },
+    { name: 'callbacks', everyMs: MINUTE_MS, run: () => callbacks.resume() },
+    { name: 'log', everyMs: MINUTE_MS, run: () => limitOwnLog(config.stateDir) },
+    ...(mirror === null ? [] : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => mirror.sendMarked() }]),
+    ...(aliveEveryMs === null
+      ? []
+      : [{ name: 'watchdog', everyMs: aliveEveryMs, run: () => notifier.alive() }]),
+  ];
+}
+
+/** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */
+async function recoverDead(engine: Engine): Promise<void> {
+  const { left } = await engine.recover({ isRepeated: true });
+  if (left[0] !== undefined) throw left[0];
+}

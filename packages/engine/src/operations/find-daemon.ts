@@ -1,0 +1,118 @@
+/** The daemon of a project, as another process sees it. */
+import { join } from 'node:path';
+import { isSameProcess, readProcess } from '@caisson/ground';
+import type { DaemonIdentity, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
+import { openState } from '../composition/state-folder.ts';
+import { loadConfig } from '../composition/trusted-config.ts';
+import type { ResolvedConfig } from '../config/index.ts';
+import {
+  askStatus,
+  askToReload,
+  askToStop,
+  DaemonSilentError,
+  describeDaemon,
+  findLeaseHolder,
+  NoDaemonError,
+  SOCKET_NAME,
+} from '../daemon/index.ts';
+import { createLocalHosts } from '../hosts/index.ts';
+import { isListening } from '../platform/index.ts';
+
+const GONE_POLL_MS = 50;
+const PROGRESS_MS = 500;
+
+export interface DaemonPlace {
+  /** State folder instead of `.caisson` in the project. */
+  readonly stateDir?: string | undefined;
+}
+
+/** `silent`: its process lives, but nothing answers. */
+export type DaemonStanding =
+  | { readonly kind: 'answers'; readonly status: DaemonStatus }
+  | { readonly kind: 'silent'; readonly identity: DaemonIdentity; readonly isStopped: boolean }
+  | { readonly kind: 'none' };
+
+/** Throws StateFolderRefused for a state folder that is not ours. */
+export async function findDaemon(place: DaemonPlace = {}): Promise<DaemonStanding> {
+  return await findDaemonOf(await loadConfig({ flags: { state: place.stateDir }, onlyReads: true }));
+}
+
+export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStanding> {
+  const { stateDir } = config;
+  const { ledger, hasFolder } = openState(config, { isMade: false });
+  try {
+    if (!hasFolder) return { kind: 'none' };
+    if (await isListening(join(stateDir, 'runtime'), SOCKET_NAME)) {
+      const status = await askStatus(stateDir).catch(nullIfSilent);
+      if (status !== null) return { kind: 'answers', status };
+    }
+    const hosts = createLocalHosts(stateDir);
+    const identity = await findLeaseHolder({ ledger, isHostAlive: (id) => hosts.isAlive(id) });
+    if (identity === null) return { kind: 'none' };
+    return { kind: 'silent', identity, isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? '') };
+  } finally {
+    await ledger.close();
+  }
+}
+
+function nullIfSilent(error: unknown): null {
+  if (error instanceof DaemonSilentError) return null;
+  throw error;
+}
+
+/** The status of the daemon; throws NoDaemonError, or DaemonSilentError with what to do about it. */
+export async function requireDaemon(place: DaemonPlace = {}): Promise<DaemonStatus> {
+  const standing = await findDaemon(place);
+  if (standing.kind === 'answers') return standing.status;
+  if (standing.kind === 'none')
+    throw new NoDaemonError('no daemon serves this project', { remedy: 'Start one: caisson up -d.' });
+  throw describeSilent(standing);
+}
+
+/** Why a daemon that lives does not answer, and the remedy. */
+export function describeSilent({
+  identity,
+  isStopped,
+}: Extract<DaemonStanding, { kind: 'silent' }>): DaemonSilentError {
+  const { pid } = identity;
+  const who = describeDaemon(identity);
+  return isStopped
+    ? new DaemonSilentError(`the daemon of this project is stopped (${who})`, {
+        remedy: `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}; its runs are then settled as lost.`,
+      })
+    : new DaemonSilentError(`the daemon of this project does not answer (${who})`, {
+        remedy: `It may be starting, ending or very busy: try again. To end it: kill ${pid}.`,
+      });
+}
+
+export interface StopOptions extends DaemonPlace {
+  readonly order: StopOrder;
+  /** Called now and then with what it still waits for. */
+  onProgress?(status: DaemonStatus): void;
+  /** Ends the wait; the daemon goes on with the order. */
+  readonly signal?: AbortSignal;
+}
+
+/** Resolves when the daemon's process is gone, or `left` when the wait was ended. Throws NoDaemonError without one. */
+export async function stopDaemon(options: StopOptions): Promise<'gone' | 'left'> {
+  const { order, onProgress, signal, stateDir: given } = options;
+  const { pid, startTime, stateDir } = await requireDaemon({ stateDir: given });
+  await askToStop(stateDir, order);
+  let askedMs = -Infinity;
+  while (isSameProcess(pid, startTime)) {
+    if (signal?.aborted === true) return 'left';
+    if (onProgress !== undefined && performance.now() - askedMs >= PROGRESS_MS) {
+      askedMs = performance.now();
+      const status = await askStatus(stateDir).catch(() => null); // its socket goes before its process
+      if (status !== null) onProgress(status);
+    }
+    await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
+  }
+  return 'gone';
+}
+
+/** Lets the daemon read its configuration again. Throws NoDaemonError without one. */
+export async function reloadDaemon(place: DaemonPlace = {}): Promise<ReloadReport> {
+  const { stateDir } = await requireDaemon(place);
+  return await askToReload(stateDir);
+}

@@ -1,0 +1,193 @@
+/** A daemon: this process carries out the runs of a project for others, until it is stopped. */
+import {
+  BusTopic,
+  definedOnly,
+  type DaemonIdentity,
+  type DaemonStatus,
+  type ReloadReport,
+} from '@caisson/protocol';
+import type { ApiHost } from '../api/index.ts';
+import { openHost } from '../caisson.ts';
+import type { Caisson, CaissonOptions } from '../caisson-contract.ts';
+import type { OpenedHost } from '../composition/open-here.ts';
+import { readHostEnvironment } from '../config/index.ts';
+import {
+  createGate,
+  createLife,
+  DaemonRunsError,
+  describeDaemon,
+  identifyDaemon,
+  releaseLease,
+  startSystemdNotifier,
+  startTimers,
+  takeLease,
+  type DaemonControl,
+  type DaemonLife,
+  type DaemonSocket,
+  type Gate,
+  type LeaseRooms,
+  type SystemdNotifier,
+} from '../daemon/index.ts';
+import type { Engine } from '../engine.ts';
+import { LedgerGoneError } from '../ledger/index.ts';
+import { findOwnLog } from './daemon-log.ts';
+import { openDaemonServer } from './daemon-server.ts';
+import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+
+/** How many of its runs a daemon names when it is asked about itself. */
+const MAX_NAMED_RUNS = 100;
+
+export interface ServedProject {
+  /** The project, for callers in this process. Nothing is accepted once the daemon ends. */
+  readonly caisson: Caisson;
+  status(): DaemonStatus;
+  stop: DaemonLife['stop'];
+  /** Kills what has not stopped by itself. */
+  force(): void;
+  /** Resolves when everything is closed; rejects when the project was moved or removed meanwhile. */
+  readonly ended: Promise<void>;
+}
+
+/** Throws DaemonRunsError when another process serves the project. */
+export async function serveProject(options: CaissonOptions = {}): Promise<ServedProject> {
+  const opened = await openHost({ ...options, makesState: true });
+  const { engine, caisson } = opened;
+  const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
+  const lease = leaseRoomsOf(engine);
+  try {
+    const holder = await takeLease(lease, own);
+    if (holder !== own)
+      throw new DaemonRunsError(`a daemon serves this project already (${describeDaemon(holder)})`, {
+        remedy: 'Use that one; caisson status shows it, and caisson down ends it.',
+      });
+    const seals = createRepeatedWork('seals');
+    await opened.beginWork(seals.repeat);
+    return await serve(opened, own, seals);
+  } catch (error) {
+    releaseLease(lease, own);
+    await caisson.close();
+    throw error;
+  }
+}
+
+function leaseRoomsOf({ ledger, hosts }: Engine): LeaseRooms {
+  return { ledger, isHostAlive: (hostId) => hosts.isAlive(hostId) };
+}
+
+async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWork): Promise<ServedProject> {
+  const { engine } = opened;
+  const warn = (message: string): void =>
+    void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
+  const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
+  const gate = createGate(() => life.phase() === 'serving');
+  const life = createLife({
+    clock: engine.clock,
+    work: {
+      underWay: () => [
+        ...gate.entering(),
+        ...engine.dispatcher.underWay().map(({ ended }) => ended.catch(() => undefined)),
+      ],
+      shutdown: (how) => engine.dispatcher.shutdown(how),
+      close: () => close(),
+    },
+    onPhase: () => notifier.stopping(),
+  });
+  const caisson = gateCaisson(opened.caisson, gate);
+  const control: DaemonControl = {
+    status: () => describeStatus(engine, own, life, server.socket),
+    stop: life.stop,
+    reload: () => reload(caisson, notifier),
+  };
+  const host: ApiHost = {
+    ...opened,
+    caisson,
+    forCaller: async (caller) => gateCaisson(await opened.forCaller(caller), gate),
+  };
+  const server = await openDaemonServer({ engine, host, control, warn });
+  let gone: Error | null = null;
+  const endGone = (): void => {
+    gone ??= new LedgerGoneError(engine.ledger.file);
+    life.force();
+  };
+  const tasks = listDueWork(engine, { socket: server.socket, notifier, seals, endGone });
+  const timers = startTimers({ clock: engine.clock, tasks, warn });
+  const close = async (): Promise<void> => {
+    await timers.stop();
+    await server.stop();
+    if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
+    await opened.caisson.close();
+    await notifier.stop();
+    if (gone !== null) throw gone;
+  };
+  notifier.ready();
+  return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
+}
+
+/** Nothing that starts a run gets in once the daemon ends. */
+function gateCaisson(caisson: Caisson, gate: Gate): Caisson {
+  return {
+    ...caisson,
+    dispatch: (...given) => gate.enter(() => caisson.dispatch(...given)),
+    continue: (...given) => gate.enter(() => caisson.continue(...given)),
+    retry: (...given) => gate.enter(() => caisson.retry(...given)),
+    answer: (...given) => gate.enter(() => caisson.answer(...given)),
+  };
+}
+
+function describeStatus(
+  { ledger, clock, config }: Engine,
+  own: DaemonIdentity,
+  life: DaemonLife,
+  socket: DaemonSocket,
+): DaemonStatus {
+  const rows = ledger.runs({ status: ['queued', 'running'] }).filter(({ host }) => host === own.hostId);
+  const running = rows.filter(({ status }) => status === 'running').length;
+  const untilMs = life.drainsUntilMs();
+  return {
+    ...own,
+    phase: life.phase(),
+    uptimeMs: Math.max(0, clock.wallMs() - Date.parse(own.startedAt)),
+    projectRoot: config.projectRoot,
+    stateDir: config.stateDir,
+    socket: socket.path,
+    log: findOwnLog(config.stateDir),
+    running,
+    queued: rows.length - running,
+    runs: rows.slice(0, MAX_NAMED_RUNS).map(({ runId, status, description, acceptedAt }) => ({
+      runId,
+      status: status === 'running' ? 'running' : 'queued',
+      task: description,
+      acceptedAt,
+    })),
+    ...definedOnly({ drainsUntil: untilMs === null ? undefined : new Date(untilMs).toISOString() }),
+  };
+}
+
+/**
+ * Runs read the files when they are accepted, so most of it counts from the next run on. What the daemon itself was opened
+ * with stays until it is started again.
+ */
+const OPENED_WITH = [
+  'budget',
+  'callbacks',
+  'evidence',
+  'keys',
+  'limits.trash',
+  'questions',
+  'state',
+  'store',
+];
+
+async function reload(caisson: Caisson, notifier: SystemdNotifier): Promise<ReloadReport> {
+  notifier.reloading();
+  try {
+    const changes = await caisson.checkConfig();
+    return { changes: [...changes], needsRestart: changes.map(({ key }) => key).filter(isOpenedWith) };
+  } finally {
+    notifier.ready();
+  }
+}
+
+function isOpenedWith(key: string): boolean {
+  return OPENED_WITH.some((part) => key === part || key.startsWith(`${part}.`));
+}

@@ -1,0 +1,110 @@
+/** `up -d`: starts a daemon in the background and waits until it answers. */
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
+import { definedOnly, type DaemonStatus } from '@caisson/protocol';
+import { openState } from '../composition/state-folder.ts';
+import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
+import { readHostEnvironment } from '../config/index.ts';
+import { askStatus, DaemonRunsError, DaemonStartError, describeDaemon, formatUnit } from '../daemon/index.ts';
+import { daemonLogPath } from './daemon-log.ts';
+import { describeSilent, findDaemonOf, type DaemonPlace } from './find-daemon.ts';
+
+const POLL_MS = 25;
+const MAX_REASON_CHARACTERS = 4000;
+
+export interface StartOptions extends DaemonPlace {
+  /** The CLI to start it with. */
+  readonly entry: string;
+}
+
+/** Throws DaemonRunsError when there is one, DaemonStartError with its last words when it ended at once. */
+export async function startDaemon({ entry, stateDir: given }: StartOptions): Promise<DaemonStatus> {
+  const config = await loadConfig({ flags: { state: given } });
+  await requireTrust(config);
+  const standing = await findDaemonOf(config);
+  if (standing.kind === 'silent') throw describeSilent(standing);
+  if (standing.kind === 'answers') throw runsAlready(standing.status);
+  const { stateDir, projectRoot } = config;
+  await openState(config, { isMade: true }).ledger.close(); // a folder that is not ours is refused before a log is made there
+  const started = await startWithLog(stateDir, (logFd) =>
+    startDetached({
+      file: process.execPath,
+      args: [entry, 'up', ...(given === undefined ? [] : ['--state-dir', stateDir])],
+      cwd: projectRoot,
+      env: definedOnly(readHostEnvironment()),
+      logFd,
+    }),
+  );
+  const status = await untilItAnswers(stateDir, started);
+  keepLog(stateDir, started.path);
+  return { ...status, log: daemonLogPath(stateDir) };
+}
+
+function runsAlready(status: DaemonStatus): DaemonRunsError {
+  const isServing = status.phase === 'serving';
+  const what = isServing ? 'serves this project already' : 'of this project is going down';
+  return new DaemonRunsError(`a daemon ${what} (${describeDaemon(status)})`, {
+    remedy: isServing
+      ? 'Use that one; caisson status shows it, and caisson down ends it.'
+      : 'Wait until it is gone; caisson status shows what it waits for, and caisson down --now ends it.',
+  });
+}
+
+interface Started {
+  readonly pid: number;
+  readonly startTime: string;
+  readonly path: string;
+}
+
+/** Each start has a log of its own, so that the reason of a failure is its own too. */
+async function startWithLog(stateDir: string, start: (logFd: number) => Promise<number>): Promise<Started> {
+  const folder = dirname(daemonLogPath(stateDir));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `daemon-start.${process.pid}.log`);
+  removeFileSync(path);
+  const logFd = openSync(path, 'ax', 0o600);
+  try {
+    const pid = await start(logFd);
+    return { pid, startTime: readProcess(pid)?.startTime ?? '', path };
+  } finally {
+    closeSync(logFd);
+  }
+}
+
+async function untilItAnswers(stateDir: string, { pid, startTime, path }: Started): Promise<DaemonStatus> {
+  for (;;) {
+    const isAlive = isSameProcess(pid, startTime); // read first: its last words come before its end
+    const status = await askStatus(stateDir).catch(() => null);
+    if (status?.pid === pid) return status;
+    if (!isAlive) throw diedAtOnce(path);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+/** Its own error, in its own words. */
+function diedAtOnce(path: string): DaemonStartError {
+  const text = existsSync(path) ? readFileSync(path, 'utf8').slice(-MAX_REASON_CHARACTERS).trim() : '';
+  removeFileSync(path);
+  const said = text.split('\n').findLast((line) => /^(?:internal )?error: /.test(line)) ?? text;
+  const reason = said.replace(/^error: /, '');
+  return new DaemonStartError(reason === '' ? 'the daemon ended at once and said nothing' : reason);
+}
+
+/** The log of the daemon before this one is kept once. */
+function keepLog(stateDir: string, path: string): void {
+  const log = daemonLogPath(stateDir);
+  if (existsSync(log)) renameSync(log, `${log}.1`);
+  renameSync(path, log);
+}
+
+/** A systemd user unit that serves this project with this program. */
+export async function describeUnit({ entry, stateDir: given }: StartOptions): Promise<string> {
+  const { projectRoot, stateDir } = await loadConfig({ flags: { state: given } });
+  return formatUnit({
+    node: process.execPath,
+    entry,
+    projectRoot,
+    stateDir: given === undefined ? null : stateDir,
+  });
+}

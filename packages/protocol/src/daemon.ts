@@ -1,0 +1,64 @@
+/** What a daemon and the processes that use it tell each other about the daemon itself. */
+import * as z from 'zod/mini';
+import { Timestamp } from './ids.ts';
+
+const count = () => z.int().check(z.nonnegative());
+
+/** A process that serves a project: enough to recognise it later, also after its pid was used again. */
+export const DaemonIdentity = z.object({
+  pid: z.int().check(z.positive()),
+  /** In the kernel's ticks since the start of the machine. */
+  startTime: z.string(),
+  /** The start of the machine that the ticks count from. */
+  bootId: z.string(),
+  hostId: z.string(),
+  version: z.string(),
+  startedAt: Timestamp,
+});
+export type DaemonIdentity = z.infer<typeof DaemonIdentity>;
+
+/**
+ * `serving` accepts runs. `draining` accepts none and lets its own finish. `stopping` stops what is left and keeps its
+ * work.
+ */
+export const DaemonPhase = z.enum(['serving', 'draining', 'stopping']);
+export type DaemonPhase = z.infer<typeof DaemonPhase>;
+
+const DaemonRun = z.object({
+  runId: z.string(),
+  status: z.enum(['queued', 'running']),
+  task: z.string(),
+  acceptedAt: Timestamp,
+});
+
+export const DaemonStatus = z.object({
+  ...DaemonIdentity.shape,
+  phase: DaemonPhase,
+  uptimeMs: count(),
+  projectRoot: z.string(),
+  stateDir: z.string(),
+  socket: z.string(),
+  /** The file that it writes its lines to; null where a terminal or a service manager gets them. */
+  log: z.nullable(z.string()),
+  running: count(),
+  queued: count(),
+  /** The first of the runs that it carries out, oldest first. */
+  runs: z.array(DaemonRun),
+  /** Until when it waits for its runs. */
+  drainsUntil: z.optional(Timestamp),
+});
+export type DaemonStatus = z.infer<typeof DaemonStatus>;
+
+/** How a daemon ends: it lets its runs finish for so long, or stops them at once. The work so far is kept. */
+export const StopOrder = z.union([
+  z.strictObject({ drainMs: count() }),
+  z.strictObject({ now: z.literal(true) }),
+]);
+export type StopOrder = z.infer<typeof StopOrder>;
+
+export const ReloadReport = z.object({
+  changes: z.array(z.object({ key: z.string(), previous: z.unknown(), new: z.unknown() })),
+  /** Keys whose new values only a new daemon uses. */
+  needsRestart: z.array(z.string()),
+});
+export type ReloadReport = z.infer<typeof ReloadReport>;

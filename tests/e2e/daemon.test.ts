@@ -1,0 +1,275 @@
+/** A daemon of a project, with the built program: how it starts, carries out runs, and ends. */
+import { existsSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { readProcess } from '@caisson/ground';
+import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, finish, pidsWith, until, type Project } from './project.ts';
+
+const LIMIT_MS = 120_000;
+
+interface Served {
+  readonly project: Project;
+  readonly pid: number;
+  readonly status: () => Promise<DaemonStatus>;
+}
+
+/** A project with a daemon in the background, which ends with the test. */
+async function serve(project = createProject()): Promise<Served> {
+  const { stdout, stderr } = await project.caisson('up', '-d', '-o', 'json');
+  if (stdout === '') throw new Error(stderr);
+  const { pid } = JSON.parse(stdout) as DaemonStatus;
+  onTestFinished(() => endProcess(pid));
+  return { project, pid, status: () => readStatus(project) };
+}
+
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended
+  }
+}
+
+async function readStatus(project: Project): Promise<DaemonStatus> {
+  const { stdout } = await project.caisson('status', '-o', 'json');
+  return JSON.parse(stdout) as DaemonStatus;
+}
+
+/** A zombie has ended: nobody may wait for a process that outlived the one that started it. */
+function isGone(pid: number): boolean {
+  const state = readProcess(pid)?.state ?? 'X';
+  return state === 'X' || state === 'Z';
+}
+
+const readLog = ({ root }: Project): string =>
+  readFileSync(join(root, '.caisson/runtime/daemon.log'), 'utf8');
+
+/** Starts a detached run that works until its file `go` appears. */
+async function startWaiting(project: Project): Promise<{ runId: string; mark: string }> {
+  const mark = `sleep 3${process.hrtime.bigint()}`;
+  const line = `echo kept > work.txt; echo up; ${mark}; echo never`;
+  const { stdout } = await project.caisson('run', '--detach', '--', 'sh', '-c', line);
+  const runId = stdout.trim();
+  await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
+  return { runId, mark };
+}
+
+async function show(project: Project, runId: string): Promise<DispatchResult> {
+  return JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as DispatchResult;
+}
+
+describe('a daemon', { timeout: LIMIT_MS }, () => {
+  it('carries out the runs of other processes, reports itself, and ends', async () => {
+    const { project, pid } = await serve();
+    const run = await project.run('--', 'sh', '-c', 'echo hello; echo x > file');
+    expect([run.status, run.stdout]).toEqual(['done', 'hello\n']);
+    const listed = await project.caisson('status');
+    expect([listed.code, listed.stdout]).toEqual([
+      0,
+      expect.stringMatching(/serving for .*, pid \d+, version/),
+    ]);
+    expect(await readStatus(project)).toMatchObject({
+      ...{ daemon: 'answers', pid, phase: 'serving', running: 0, queued: 0, runs: [] },
+      socket: join(project.root, '.caisson/runtime/daemon.sock'),
+      log: join(project.root, '.caisson/runtime/daemon.log'),
+    });
+    expect(statSync(join(project.root, '.caisson/runtime/daemon.sock')).mode & 0o777).toBe(0o600);
+    expect(readLog(project)).toMatch(
+      new RegExp(`Serving [^]*${run.runId} started \\(command\\): sh [^]*${run.runId} done after`),
+    );
+    const down = await project.caisson('down');
+    expect([down.code, down.stdout]).toEqual([0, 'The daemon has ended.\n']);
+    expect(isGone(pid)).toBe(true);
+    expect(existsSync(join(project.root, '.caisson/runtime/daemon.sock'))).toBe(false);
+    expect((await project.run('--', 'true')).status).toBe('done');
+  });
+
+  it('is one per project: another one says who it is, and none is no error for down alone', async () => {
+    const { project, pid } = await serve();
+    for (const args of [['up', '-d'], ['up']]) {
+      const second = await project.caisson(...args);
+      expect([second.code, second.stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          new RegExp(`^error: a daemon serves this project already \\(pid ${pid}, version`),
+        ),
+      ]);
+    }
+    expect((await project.caisson('down', '--now')).code).toBe(0);
+    const none = await project.caisson('status');
+    expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('caisson up -d')]);
+    expect(await project.caisson('down')).toMatchObject({
+      code: 0,
+      stdout: 'No daemon serves this project.\n',
+    });
+    expect(await project.caisson('reload')).toMatchObject({ code: 1 });
+  });
+
+  it('of ten pairs that start at the same time one serves, and the other names it', async () => {
+    const project = createProject();
+    await project.trust();
+    for (let pair = 0; pair < 10; pair += 1) {
+      const both = await Promise.all([finish(project.start('up', '-d')), finish(project.start('up', '-d'))]);
+      const { pid } = await readStatus(project);
+      onTestFinished(() => endProcess(pid));
+      expect(new Set(both.map(({ code }) => code)), JSON.stringify(both)).toEqual(new Set([0, 1]));
+      const [lost] = both.filter(({ code }) => code === 1);
+      expect(lost?.stderr).toMatch(new RegExp(`^error: .*\\(pid ${pid}, version`));
+      await project.caisson('down', '--now');
+      expect(isGone(pid)).toBe(true);
+    }
+    expect(pidsWith(`${project.root}/.caisson`)).toEqual([]);
+  });
+
+  it('serves in the foreground until Ctrl-C', async () => {
+    const project = createProject();
+    await project.trust();
+    const daemon = project.start('up');
+    const ended = finish(daemon);
+    let said = '';
+    daemon.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until('it serves', () => said.includes('Serving'));
+    const { runId } = await project.run('--', 'true');
+    daemon.kill('SIGINT');
+    expect((await ended).code).toBe(0);
+    expect(said).toMatch(new RegExp(`Serving[^]*${runId} done after[^]*Stopping[^]*Ended\\.`));
+  });
+
+  it('that cannot start says why', async () => {
+    const project = createProject({ config: 'workspace: { setup: "true" }\n', trusts: false });
+    const asked = await project.caisson('up', '-d');
+    expect([asked.code, asked.stderr]).toEqual([4, expect.stringContaining('workspace.setup')]);
+    project.write('caisson.yaml', 'nonsense: 1\n');
+    const broken = await project.caisson('up', '-d');
+    expect([broken.code, broken.stderr]).toEqual([2, expect.stringContaining('nonsense')]);
+  });
+
+  it('makes its socket again when somebody removes it', async () => {
+    const { project, pid } = await serve();
+    unlinkSync(join(project.root, '.caisson/runtime/daemon.sock'));
+    await until('it answers again', async () => (await project.caisson('status')).code === 0);
+    expect((await readStatus(project)).pid).toBe(pid);
+    rmSync(join(project.root, '.caisson/runtime'), { recursive: true });
+    await until('it answers again', async () => (await project.caisson('status')).code === 0, 30_000);
+    expect((await readStatus(project)).pid).toBe(pid);
+  });
+
+  it('reports what has changed in the configuration, and what only a new one uses', async () => {
+    const project = createProject({ config: 'limits: { timeout: 20m }\n' });
+    await serve(project);
+    expect((await project.caisson('reload')).stdout).toBe('Nothing has changed.\n');
+    project.write('caisson.yaml', 'limits: { timeout: 10m }\nbudget: { perDayUsd: 3 }\n');
+    const { stdout } = await project.caisson('reload', '-o', 'json');
+    const report = JSON.parse(stdout) as { changes: { key: string }[]; needsRestart: string[] };
+    expect(report.changes.map(({ key }) => key)).toEqual(
+      expect.arrayContaining(['limits.timeout', 'budget.perDayUsd']),
+    );
+    expect(report.needsRestart).toEqual(['budget.perDayUsd']);
+    project.write('caisson.yaml', 'limits: { timeout: soon }\n');
+    expect(await project.caisson('reload')).toMatchObject({ code: 2 });
+    expect((await project.caisson('status')).code).toBe(0);
+  });
+});
+
+describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
+  it('waits for the run that works, names it, and accepts nothing meanwhile', async () => {
+    const { project, pid, status } = await serve();
+    const line = 'echo up; until test -e go; do sleep 0.1; done; echo finished';
+    const { stdout } = await project.caisson(
+      'run',
+      '--detach',
+      '--workspace',
+      'in-place',
+      '--',
+      'sh',
+      '-c',
+      line,
+    );
+    const runId = stdout.trim();
+    await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
+    const down = project.start('down');
+    const ended = finish(down);
+    await until('it drains', async () => (await status()).phase === 'draining');
+    const refused = await project.caisson('run', '--', 'true');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    const again = await project.caisson('up', '-d');
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    project.write('go', '');
+    const { code, stderr } = await ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`Waiting for ${runId.slice(-8)}.`)]);
+    expect(isGone(pid)).toBe(true);
+    expect(await show(project, runId)).toMatchObject({ status: 'done', stdout: 'up\nfinished\n' });
+  });
+
+  it('goes on when the one that asked for it leaves, and is quicker on request', async () => {
+    const { project, pid, status } = await serve();
+    const { runId, mark } = await startWaiting(project);
+    const down = project.start('down');
+    const ended = finish(down);
+    await until('it drains', async () => (await status()).phase === 'draining');
+    down.kill('SIGINT');
+    const { code, stdout } = await ended;
+    expect([code, stdout]).toEqual([130, expect.stringContaining('goes on draining')]);
+    expect(await status()).toMatchObject({ phase: 'draining', running: 1, runs: [{ runId }] });
+    expect((await project.caisson('down', '--now')).code).toBe(0);
+    expect([isGone(pid), pidsWith(mark)]).toEqual([true, []]);
+    expect((await show(project, runId)).status).toBe('interrupted');
+  });
+
+  it.each([
+    ['down --now', (project: Project) => project.caisson('down', '--now')],
+    ['down --drain 100ms', (project: Project) => project.caisson('down', '--drain', '100ms')],
+    [
+      'SIGTERM',
+      async (project: Project) => {
+        const { pid } = await readStatus(project);
+        process.kill(pid, 'SIGTERM');
+        await until('it has ended', () => isGone(pid), 30_000);
+      },
+    ],
+  ])('by %s keeps the work of its runs, and leaves no process', async (_how, end) => {
+    const { project, pid } = await serve();
+    const { runId, mark } = await startWaiting(project);
+    await end(project);
+    expect([isGone(pid), pidsWith(mark), pidsWith(`${project.root}/.caisson`)]).toEqual([true, [], []]);
+    expect((await show(project, runId)).status).toBe('interrupted');
+    expect((await project.caisson('diff', runId)).stdout).toContain('+kept');
+  });
+
+  it('is forced by a second signal', async () => {
+    const project = createProject({ config: 'limits: { grace: 10m }\n' });
+    const { pid } = await serve(project);
+    const mark = `sleep 3${process.hrtime.bigint()}`;
+    const line = `trap "" TERM; echo up; ${mark}; ${mark}`;
+    const { stdout } = await project.caisson('run', '--detach', '--', 'sh', '-c', line);
+    await until(
+      'it is up',
+      async () => (await project.caisson('logs', stdout.trim(), '--stdout')).stdout === 'up\n',
+    );
+    process.kill(pid, 'SIGTERM');
+    await until('it stops', () => readLog(project).includes('Stopping'));
+    const saidMs = performance.now();
+    await until('the next one is another one', () => performance.now() - saidMs > 300);
+    process.kill(pid, 'SIGTERM');
+    await until('it has ended', () => isGone(pid), 30_000);
+    expect(readLog(project)).toContain('Forcing.');
+    expect(pidsWith(mark)).toEqual([]);
+    expect((await show(project, stdout.trim())).status).toBe('interrupted');
+  });
+});
+
+it('an idle daemon is small and seldom wakes up', { timeout: LIMIT_MS }, async () => {
+  const { pid } = await serve();
+  const read = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+  const startedMs = performance.now();
+  const until10s = (from: number) => performance.now() - from > 10_000;
+  await until('what belongs to its start is over', () => performance.now() - startedMs > 5000);
+  const before = read('voluntary_ctxt_switches');
+  const fromMs = performance.now();
+  await until('ten seconds have passed', () => until10s(fromMs));
+  // A wake-up is a switch or two: one for the timer, one for a thread that answers.
+  expect(read('voluntary_ctxt_switches') - before).toBeLessThan(20);
+  expect(read('VmRSS') / 1024).toBeLessThan(100);
+});
