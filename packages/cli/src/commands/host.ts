@@ -1,4 +1,5 @@
 import { defineCommand } from '../command.ts';
+import { goWithoutDaemon } from '../daemon-choice.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { onStopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
@@ -15,6 +16,7 @@ export const command = defineCommand({
   run: ({ options, positionals: [runId] }) => {
     if (runId === undefined)
       throw new UsageError('a host serves one run, and caisson run --detach "…" starts it with its run');
+    goWithoutDaemon(); // it was started by a command that does without
     return withCaisson(options['state-dir'], async (caisson) => {
       onStopSignals(({ force }) => void caisson.shutdown({ force }));
       await caisson.serveDetached(runId);
