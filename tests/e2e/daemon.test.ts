@@ -1,5 +1,5 @@
 /** A daemon of a project, with the built program: how it starts, carries out runs, and ends. */
-import { existsSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
@@ -145,12 +145,13 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect([broken.code, broken.stderr]).toEqual([2, expect.stringContaining('nonsense')]);
   });
 
-  it('makes its socket again when somebody removes it', async () => {
+  it('makes its socket again when it is removed, or its folder', async () => {
     const { project, pid } = await serve();
     unlinkSync(join(project.root, '.caisson/runtime/daemon.sock'));
     await until('it answers again', async () => (await project.caisson('status')).code === 0);
     expect((await readStatus(project)).pid).toBe(pid);
-    rmSync(join(project.root, '.caisson/runtime'), { recursive: true });
+    const runtime = join(project.root, '.caisson/runtime');
+    renameSync(runtime, `${runtime}-away`);
     await until('it answers again', async () => (await project.caisson('status')).code === 0, 30_000);
     expect((await readStatus(project)).pid).toBe(pid);
   });

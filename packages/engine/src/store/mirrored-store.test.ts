@@ -134,6 +134,22 @@ describe('a bucket that was away', () => {
     expect(await bucket.open().hasBlob(digest)).toBe(true);
   });
 
+  it('is sent what other processes marked, without a put, unless it failed a moment ago', async () => {
+    const bucket = await startBucket();
+    const { open, pass } = await mirror(bucket.open());
+    const staying = open('local');
+    await staying.sendMarked();
+    await bucket.down();
+    const { digest } = await open('local').putBlob(Buffer.from('one'));
+    await staying.sendMarked();
+    await bucket.up();
+    await staying.sendMarked();
+    expect(await bucket.open().hasBlob(digest)).toBe(false);
+    pass(60_000);
+    await staying.sendMarked();
+    expect(await bucket.open().hasBlob(digest)).toBe(true);
+  });
+
   it('is updated as a whole on request, also after it was emptied', async () => {
     const bucket = await startBucket();
     const { store, local } = await mirror(bucket.open());
