@@ -139,7 +139,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   budget: [[], ['--session', FORGED]],
   up: [['--print-unit'], ['--print-unit', '--state-dir', FORGED], [FORGED]],
   down: [[], ['--drain', FORGED], [FORGED]],
-  status: [[], ['--state-dir', FORGED]],
+  status: [[], ['--state-dir', FORGED], [FORGED]],
   reload: [[], [FORGED]],
   gc: [[], ['--older-than', FORGED]],
   host: [[FORGED]],
