@@ -54,6 +54,10 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     const shown = await caisson.show(run.runId.slice(-6));
     expect(shown).toMatchObject({ runId: run.runId, status: 'done', result: result.result });
     expect(await caisson.find('latest')).toBe(run.runId);
+    const wanted = { ids: [run.runId], runtime: 'command', text: 'hello', since: '2020-01-01', limit: 1 };
+    expect((await caisson.runs(wanted)).map(({ runId }) => runId)).toEqual([run.runId]);
+    expect(await caisson.runs({ after: run.runId, order: 'ended' })).toEqual([]);
+    await expect(caisson.runs({ since: 'soon' })).rejects.toMatchObject({ code: 'INVALID_FILTER' });
     expect((await caisson.log(run.runId, 'stderr')).toString()).toBe('oops\n');
     const chunks: Buffer[] = [];
     for await (const chunk of caisson.followLog(run.runId, 'stdout')) chunks.push(chunk);

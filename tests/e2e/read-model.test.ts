@@ -89,6 +89,31 @@ it('runs and show of another process say what a run does now, and nothing of it 
   expect(await caisson.show(runId)).not.toHaveProperty('live');
 }, 60_000);
 
+it('runs are found by what they are, by time and by text, page after page', async () => {
+  const project = createProject();
+  const ids: string[] = [];
+  for (const name of ['one', 'two', 'three'])
+    ids.unshift((await project.run('--session', name.slice(0, 1), '--', 'echo', name)).runId);
+  const list = async (...args: string[]): Promise<string[]> => {
+    const { code, stdout, stderr } = await project.caisson('runs', '-o', 'json', ...args);
+    expect(code, stderr).toBe(0);
+    return (JSON.parse(stdout) as { runId: string }[]).map(({ runId }) => runId);
+  };
+  expect(await list('--limit', '2')).toEqual(ids.slice(0, 2));
+  expect(await list('--limit', '2', '--after', ids[1]?.slice(-8) ?? '')).toEqual(ids.slice(2));
+  expect(await list('--text', 'ECHO T')).toEqual(ids.slice(0, 2));
+  expect(await list('--session', 't', '--runtime', 'command', '--since', '1h')).toEqual(ids.slice(0, 2));
+  expect(await list('--until', '1h')).toEqual([]);
+  expect(await list('--agent', 'nobody')).toEqual([]);
+  expect(await project.caisson('runs', '--since', 'soon')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--since needs a time, such as 2026-01-31') as string,
+  });
+  expect(await project.caisson('runs', '--after', 'run_none')).toMatchObject({
+    stderr: expect.stringContaining('run_none') as string,
+  });
+}, 60_000);
+
 it('a host that stands still does not hold up a list, which then says what is recorded', async () => {
   const project = createStory();
   await project.trust();

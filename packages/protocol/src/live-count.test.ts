@@ -49,7 +49,7 @@ test('a run that was only accepted is prepared, and has used nothing', () => {
   });
 });
 
-test('the phase follows what is told and what is recorded, and says since when', () => {
+test('the phase follows live and recorded events, and has the time of its beginning', () => {
   const story = [
     event('run.queued', { position: 1, limit: 1 }, 1, 0),
     event('run.placed', {}, 2, 0),

@@ -82,17 +82,24 @@ async function findRequest(
   return next;
 }
 
+const PAGE = 20;
+
 /** A run that another one dispatched ends before that one. */
 async function findLastEnded(caisson: Caisson): Promise<string> {
-  const ended = (await caisson.runs()).filter(({ endedAt }) => endedAt !== undefined);
-  const newest = ended.toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
-  for (const { runId } of newest) {
-    const events = await caisson.events(runId);
-    if (!events.some(({ type }) => type === 'run.forgotten')) return runId;
+  const order = { order: 'ended', newestFirst: true, limit: PAGE } as const;
+  for (let page = await caisson.runs(order), last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    for (const { runId, forgottenAt } of page)
+      if (forgottenAt === undefined || !(await isForgotten(caisson, runId))) return runId;
+    page = await caisson.runs({ ...order, after: last.runId });
   }
   throw new UsageError('no run of this project has ended, so there is nothing to continue', {
     remedy: 'Begin with caisson run "…"; caisson send latest "…" reaches a running agent.',
   });
+}
+
+/** The mark in a list finds it; the event counts. */
+async function isForgotten(caisson: Caisson, runId: string): Promise<boolean> {
+  return (await caisson.events(runId)).some(({ type }) => type === 'run.forgotten');
 }
 
 /** An option that was not given changes nothing. */

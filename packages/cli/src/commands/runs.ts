@@ -1,5 +1,5 @@
 import type { ListedRun } from '@caisson/engine';
-import { definedOnly, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
+import { definedOnly, parseDuration, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDoing } from '../format-live.ts';
@@ -11,7 +11,8 @@ import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[--status STATUS] [--session NAME] [--limit N] [--wide]',
+  usage:
+    '[--status STATUS] [--agent NAME] [--runtime NAME] [--session NAME] [--since TIME] [--until TIME] [--text TEXT] [--after RUN] [--limit N] [--wide]',
   about:
     'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first. On a terminal\n' +
     'a run is named by the end of its id, which every command understands, and its task is cut to the width. From 100\n' +
@@ -24,12 +25,28 @@ export const command = defineCommand({
       summary: 'only runs with this status',
     },
     session: { type: 'string', value: 'NAME', summary: 'only runs of this session' },
+    agent: { type: 'string', value: 'NAME', names: 'agents', summary: 'only runs of this agent' },
+    runtime: { type: 'string', value: 'NAME', names: 'runtimes', summary: 'only runs of this runtime' },
+    since: {
+      type: 'string',
+      value: 'TIME',
+      summary: 'only runs accepted then or later: a date, a date and time, or how long ago (90s, 8h, 7d)',
+    },
+    until: { type: 'string', value: 'TIME', summary: 'only runs accepted before' },
+    text: { type: 'string', value: 'TEXT', summary: 'only runs with this in their task' },
+    after: {
+      type: 'string',
+      value: 'RUN',
+      names: 'runs',
+      summary: 'the next page: what follows the last run of the page before',
+    },
     limit: { type: 'string', value: 'N', summary: 'at most this many; default 50' },
     wide: { type: 'boolean', summary: 'whole ids and tasks, and when each was accepted, also on a terminal' },
   },
   examples: [
     { line: 'caisson runs', says: 'The last fifty runs.' },
     { line: 'caisson runs --status waiting -o json', says: 'Runs that wait for an answer, as JSON.' },
+    { line: 'caisson runs --since 8h --text login', says: 'Runs of today about the log-in.' },
   ],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
@@ -37,7 +54,15 @@ export const command = defineCommand({
         newestFirst: true,
         limit: readLimit(options.limit),
         ...(options.status === undefined ? {} : { status: statusOf(options.status) }),
-        ...definedOnly({ session: options.session }),
+        ...definedOnly({
+          session: options.session,
+          agent: options.agent,
+          runtime: options.runtime,
+          since: readTime('since', options.since),
+          until: readTime('until', options.until),
+          text: options.text,
+          after: options.after,
+        }),
       });
       const columns = output.isInteractive && !options.wide ? output.columns() : null;
       const saysDoing = options.wide || (columns ?? 0) >= COLUMNS_FOR_DOING;
@@ -51,6 +76,24 @@ function readLimit(text = '50'): number {
   const limit = Number(text);
   if (Number.isSafeInteger(limit) && limit > 0) return limit;
   throw new UsageError(`--limit needs a whole number above 0, got "${text}"`);
+}
+
+/** A date, or how long ago. */
+function readTime(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const ms = /^\d{4}-/.test(text) ? Date.parse(text) : Date.now() - durationOf(text);
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  throw new UsageError(
+    `--${name} needs a time, such as 2026-01-31, 2026-01-31T12:00:00Z or 8h, got "${text}"`,
+  );
+}
+
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** What people read as failed is called error in the data. */

@@ -16,8 +16,8 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const [run = '', body = ''] = positionals;
       const messageId = await caisson.send(run, body);
-      const sentTo = await caisson.find(run);
-      const runtime = (await caisson.runs()).find(({ runId }) => runId === sentTo)?.runtime ?? '';
+      const [sentTo] = await caisson.runs({ ids: [await caisson.find(run)] });
+      const runtime = sentTo?.runtime ?? '';
       const live = RUNTIME_DESCRIPTORS[runtime]?.canInject; // only the adapter of a user's own runtime knows
       const receipt = `sent as ${messageId}; channel.received in the log is the receipt`;
       output.result({ messageId, ...definedOnly({ live }) }, () =>

@@ -39,6 +39,6 @@ export const command = defineCommand({
 /** What `runs` says of a run that has not begun. */
 async function findStatus(caisson: Caisson, { runId, status }: DispatchResult): Promise<string> {
   if (status !== 'queued') return status;
-  const listed = (await caisson.runs({ status })).find((row) => row.runId === runId);
+  const [listed] = await caisson.runs({ ids: [runId] });
   return listed === undefined ? status : formatStatus(listed);
 }

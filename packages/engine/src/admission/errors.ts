@@ -9,9 +9,11 @@ const NAMED = 3;
 export class RunAmbiguousError extends CaissonError {
   readonly code = 'RUN_AMBIGUOUS';
 
-  constructor(given: string, runIds: readonly string[]) {
+  /** `maxCounted`: if there are so many, there may be more. */
+  constructor(given: string, runIds: readonly string[], maxCounted = Infinity) {
     const more = runIds.length > NAMED ? ', …' : '';
-    super(`${given} could be ${runIds.length} runs: ${runIds.slice(0, NAMED).join(', ')}${more}`, {
+    const count = runIds.length < maxCounted ? runIds.length : `${maxCounted} or more`;
+    super(`${given} could be ${count} runs: ${runIds.slice(0, NAMED).join(', ')}${more}`, {
       remedy: 'Give more of the id.',
     });
   }

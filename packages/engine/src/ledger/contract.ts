@@ -19,8 +19,12 @@ import type {
   TerminalType,
   UnknownContent,
 } from '@caisson/protocol';
+import type { ApprovalRow } from './approval-row.ts';
+import type { ApprovalFilter, IdPart, RunFilter } from './run-filter.ts';
 import type { KeyValues, Leases } from './working-rows.ts';
 
+export * from './approval-row.ts';
+export * from './run-filter.ts';
 export * from './working-rows.ts';
 
 /** A fact to be recorded. `runId: null` is the project's own stream. */
@@ -142,16 +146,6 @@ export interface ReadQuery {
   readonly types?: readonly EventType[];
 }
 
-export interface RunFilter {
-  readonly status?: RunStatus | readonly RunStatus[];
-  readonly session?: string;
-  readonly idempotencyKey?: string;
-  /** Only runs that have ended and have no seal. */
-  readonly unsealed?: true;
-  readonly newestFirst?: boolean;
-  readonly limit?: number;
-}
-
 export interface VerifyReport {
   readonly ok: boolean;
   readonly runId: string | null;
@@ -207,9 +201,14 @@ export interface Ledger {
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
   run(runId: string): RunRow | null;
+  /** The whole ids with this part, the newest first. */
+  runIds(part: IdPart, limit: number): string[];
   attempts(runId: string): AttemptRow[];
   questions(filter?: { runId?: string; status?: QuestionRow['status'] }): QuestionRow[];
   question(questionId: string): QuestionRow | null;
+  /** In the order of their requests. */
+  approvals(filter?: ApprovalFilter): ApprovalRow[];
+  approval(approvalId: string): ApprovalRow | null;
   spend(filter?: { session?: string; day?: string }): SpendRow[];
   /** The `offset` of the newest event; 0 when there is none. */
   lastOffset(): number;

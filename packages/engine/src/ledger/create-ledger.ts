@@ -44,7 +44,6 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
     if (closing !== null) throw new LedgerClosedError(storage.file);
   };
   const { reading, writing, writingWorking, alone } = createTransactions(storage, demandOpen, isChanged);
-  const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
 
   return {
     file: storage.file,
@@ -64,16 +63,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       const record = reading(() => findLast(storage, type));
       return record === null ? null : toStoredEvent(record);
     },
-    runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),
-    run: (runId) =>
-      reading(() => {
-        const run = storage.run(runId);
-        return run === null ? null : toRunRow(run);
-      }),
-    attempts: (runId) => reading(() => storage.attempts(runId)),
-    questions: (filter = {}) => reading(() => storage.questions(filter)),
-    question: (questionId) => reading(() => storage.question(questionId)),
-    spend: (filter = {}) => reading(() => storage.spends(filter)),
+    ...readsRows(storage, reading),
     lastOffset: () => reading(() => storage.total().count),
     rebuildProjections: () => writing(() => rebuild(storage)),
     verifyRun: (runId) => reading(() => verifyRun(storage, runId)),
@@ -92,6 +82,37 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       });
       return closing;
     },
+  };
+}
+
+type Rows =
+  | 'runs'
+  | 'run'
+  | 'runIds'
+  | 'attempts'
+  | 'questions'
+  | 'question'
+  | 'approvals'
+  | 'approval'
+  | 'spend';
+
+/** The projections. */
+function readsRows(storage: Storage, reading: <T>(work: () => T) => T): Pick<Ledger, Rows> {
+  const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
+  return {
+    runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),
+    run: (runId) =>
+      reading(() => {
+        const run = storage.run(runId);
+        return run === null ? null : toRunRow(run);
+      }),
+    runIds: (part, limit) => reading(() => storage.runIds(part, limit)),
+    attempts: (runId) => reading(() => storage.attempts(runId)),
+    questions: (filter = {}) => reading(() => storage.questions(filter)),
+    question: (questionId) => reading(() => storage.question(questionId)),
+    approvals: (filter = {}) => reading(() => storage.approvals(filter)),
+    approval: (approvalId) => reading(() => storage.approval(approvalId)),
+    spend: (filter = {}) => reading(() => storage.spends(filter)),
   };
 }
 

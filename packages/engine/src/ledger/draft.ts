@@ -1,4 +1,4 @@
-import type { AttemptRow, QuestionRow, SpendRow } from './contract.ts';
+import type { ApprovalRow, AttemptRow, QuestionRow, SpendRow } from './contract.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState, StreamState } from './ledger-view.ts';
 
@@ -15,6 +15,7 @@ export class Draft implements LedgerView {
   readonly #runs = new Overlay<string, RunState>();
   readonly #attempts = new Overlay<string, AttemptRow>();
   readonly #questions = new Overlay<string, QuestionRow>();
+  readonly #approvals = new Overlay<string, ApprovalRow>();
   readonly #spends = new Overlay<string, SpendRow>();
 
   constructor(base: LedgerView) {
@@ -50,6 +51,16 @@ export class Draft implements LedgerView {
     return this.#questions.get(questionId) ?? this.#base.question(questionId);
   }
 
+  approval(approvalId: string): ApprovalRow | null {
+    return this.#approvals.get(approvalId) ?? this.#base.approval(approvalId);
+  }
+
+  openApprovals(runId: string): ApprovalRow[] {
+    const stored = this.#base.openApprovals(runId).filter((row) => !this.#approvals.has(row.approvalId));
+    const own = this.#approvals.values().filter((row) => row.runId === runId && row.status === 'open');
+    return [...stored, ...own];
+  }
+
   spend(runId: string): SpendRow | null {
     return this.#spends.get(runId) ?? this.#base.spend(runId);
   }
@@ -74,6 +85,10 @@ export class Draft implements LedgerView {
     this.#questions.set(row.questionId, row);
   }
 
+  putApproval(row: ApprovalRow): void {
+    this.#approvals.set(row.approvalId, row);
+  }
+
   putSpend(row: SpendRow): void {
     this.#spends.set(row.runId, row);
   }
@@ -94,6 +109,10 @@ export class Draft implements LedgerView {
     return this.#questions.values();
   }
 
+  changedApprovals(): ApprovalRow[] {
+    return this.#approvals.values();
+  }
+
   changedSpends(): SpendRow[] {
     return this.#spends.values();
   }
@@ -107,16 +126,21 @@ export class Draft implements LedgerView {
     this.#runs.absorb(other.#runs);
     this.#attempts.absorb(other.#attempts);
     this.#questions.absorb(other.#questions);
+    this.#approvals.absorb(other.#approvals);
     this.#spends.absorb(other.#spends);
   }
 }
 
-/** A map that costs nothing until it is used: most calls touch one table of six. */
+/** A map that costs nothing until it is used: most calls touch one table of seven. */
 class Overlay<K, V> {
   #rows: Map<K, V> | null = null;
 
   get(key: K): V | undefined {
     return this.#rows?.get(key);
+  }
+
+  has(key: K): boolean {
+    return this.#rows?.has(key) ?? false;
   }
 
   set(key: K, value: V): void {

@@ -6,6 +6,7 @@ import { describeInterleavings } from './conformance/interleavings.ts';
 import { describeLeases } from './conformance/leases.ts';
 import { describeLives } from './conformance/lives.ts';
 import type { OpenLedger } from './conformance/open-ledger.ts';
+import { describePages } from './conformance/pages.ts';
 import { describeWatching } from './conformance/watching.ts';
 
 /** Proves the promises L1 to L7 of `contract.ts` for the ledgers that `open` gives. */
@@ -13,6 +14,7 @@ export function describeLedger(name: string, open: OpenLedger): void {
   describe(`${name} keeps the ledger's promises`, () => {
     describeAppending(open);
     describeLives(open);
+    describePages(open);
     describeLeases(open);
     describeWatching(open);
     describeInterleavings(open);

@@ -1,4 +1,4 @@
-import type { AttemptRow, QuestionRow, RunRow, SpendRow } from './contract.ts';
+import type { ApprovalRow, AttemptRow, QuestionRow, RunRow, SpendRow } from './contract.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 
 /** A run as it is stored: the stream owns `lastSeq`. */
@@ -22,5 +22,7 @@ export interface LedgerView {
   runByIdempotencyKey(key: string): RunState | null;
   attempt(runId: string, attempt: number): AttemptRow | null;
   question(questionId: string): QuestionRow | null;
+  approval(approvalId: string): ApprovalRow | null;
+  openApprovals(runId: string): ApprovalRow[];
   spend(runId: string): SpendRow | null;
 }

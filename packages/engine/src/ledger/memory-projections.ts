@@ -1,11 +1,21 @@
-import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from './contract.ts';
+import type {
+  ApprovalFilter,
+  ApprovalRow,
+  AttemptRow,
+  IdPart,
+  QuestionRow,
+  RunFilter,
+  SpendRow,
+} from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
+import { filterRuns, isAsked } from './memory-filter.ts';
 
 /** Finds and stores the projections. Rows go in and out by value, as they do with a file. */
 export function createMemoryProjections(runs: Map<string, RunState>) {
   const attempts = new Map<string, AttemptRow[]>();
   const questions = new Map<string, QuestionRow>();
+  const approvals = new Map<string, ApprovalRow>();
   const spends = new Map<string, SpendRow>();
   return {
     put(draft: Draft): void {
@@ -13,6 +23,7 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
       for (const row of draft.changedAttempts())
         attempts.set(row.runId, replaceAttempt(attempts.get(row.runId) ?? [], copy(row)));
       for (const row of draft.changedQuestions()) questions.set(row.questionId, copy(row));
+      for (const row of draft.changedApprovals()) approvals.set(row.approvalId, copy(row));
       for (const row of draft.changedSpends()) spends.set(row.runId, copy(row));
     },
     run: (runId: string) => copy(runs.get(runId) ?? null),
@@ -21,8 +32,17 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
     attempt: (runId: string, attempt: number) =>
       copy(attempts.get(runId)?.find((row) => row.attempt === attempt) ?? null),
     question: (questionId: string) => copy(questions.get(questionId) ?? null),
+    approval: (approvalId: string) => copy(approvals.get(approvalId) ?? null),
+    openApprovals: (runId: string) =>
+      copy(filterApprovals([...approvals.values()], { runId, status: 'open' })),
     spend: (runId: string) => copy(spends.get(runId) ?? null),
     runs: (filter: RunFilter) => copy(filterRuns([...runs.values()], filter)),
+    runIds: (part: IdPart, limit: number) =>
+      [...runs.keys()]
+        .filter((runId) => ('end' in part ? runId.endsWith(part.end) : runId.startsWith(part.beginning)))
+        .sort()
+        .reverse()
+        .slice(0, limit),
     attempts: (runId: string) => copy((attempts.get(runId) ?? []).toSorted((a, b) => a.attempt - b.attempt)),
     questions: (filter: { runId?: string; status?: string }) =>
       copy(
@@ -30,29 +50,22 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
           .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
           .sort((a, b) => a.askedOffset - b.askedOffset),
       ),
+    approvals: (filter: ApprovalFilter) => copy(filterApprovals([...approvals.values()], filter)),
     spends: (filter: { session?: string; day?: string }) =>
       copy(
         [...spends.values()]
           .filter((row) => isAsked(filter.session, row.session) && isAsked(filter.day, row.day))
           .sort((a, b) => (a.runId < b.runId ? -1 : 1)),
       ),
-    clearProjections: () => [runs, attempts, questions, spends].forEach((table) => table.clear()),
+    clearProjections: () => [runs, attempts, questions, approvals, spends].forEach((table) => table.clear()),
   };
 }
 
-function filterRuns(runs: readonly RunState[], filter: RunFilter): RunState[] {
-  const statuses = filter.status === undefined ? null : new Set([filter.status].flat());
-  const found = runs
-    .filter((run) => statuses?.has(run.status) ?? true)
-    .filter((run) => isAsked(filter.session, run.session))
-    .filter((run) => isAsked(filter.idempotencyKey, run.idempotencyKey))
-    .filter((run) => isAsked(filter.unsealed, run.unsealed))
-    .toSorted((a, b) => a.acceptedOffset - b.acceptedOffset);
-  return (filter.newestFirst === true ? found.reverse() : found).slice(0, filter.limit);
-}
-
-function isAsked<T>(asked: T | undefined, value: T): boolean {
-  return asked === undefined || asked === value;
+function filterApprovals(rows: readonly ApprovalRow[], filter: ApprovalFilter): ApprovalRow[] {
+  return rows
+    .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
+    .filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''))
+    .toSorted((a, b) => a.requestedOffset - b.requestedOffset);
 }
 
 function replaceAttempt(rows: readonly AttemptRow[], row: AttemptRow): AttemptRow[] {

@@ -18,6 +18,7 @@ import { DEFAULT_POOL } from './contract.ts';
 import type { AttemptRow, EventFrame, QuestionRow, SpendRow } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
+import { projectApprovals } from './project-approvals.ts';
 
 /** The part of a stored event that projections read. */
 export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offset'> &
@@ -33,6 +34,7 @@ export function isProjected(type: string): boolean {
     type.startsWith('dispatch.') ||
     type.startsWith('attempt.') ||
     type.startsWith('question.') ||
+    type.startsWith('approval.') ||
     SETTLES_SEAL.has(type)
   );
 }
@@ -47,6 +49,7 @@ export function project(event: ProjectedEvent, draft: Draft): void {
     if (attempt !== null) draft.putAttempt(attempt);
   }
   projectQuestion(draft, event);
+  projectApprovals(draft, event);
   const spend = projectSpend(draft.spend(event.runId), event, run?.session ?? null);
   if (spend !== null) draft.putSpend(spend);
 }

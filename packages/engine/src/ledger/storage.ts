@@ -1,4 +1,14 @@
-import type { AttemptRow, HoldRow, QuestionRow, RunFilter, SlotRow, SpendRow } from './contract.ts';
+import type {
+  ApprovalFilter,
+  ApprovalRow,
+  AttemptRow,
+  HoldRow,
+  IdPart,
+  QuestionRow,
+  RunFilter,
+  SlotRow,
+  SpendRow,
+} from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
@@ -34,8 +44,10 @@ export interface Storage extends LedgerView {
   misfiled(): string[];
 
   runs(filter: RunFilter): RunState[];
+  runIds(part: IdPart, limit: number): string[];
   attempts(runId: string): AttemptRow[];
   questions(filter: { runId?: string; status?: string }): QuestionRow[];
+  approvals(filter: ApprovalFilter): ApprovalRow[];
   spends(filter: { session?: string; day?: string }): SpendRow[];
   clearProjections(): void;
 

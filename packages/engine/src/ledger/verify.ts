@@ -53,6 +53,7 @@ function compareProjections(storage: Storage, replayed: Draft): void {
     ['runs', storage.runs({}), replayed.changedRuns()],
     ['attempts', runIds.flatMap((runId) => storage.attempts(runId)), replayed.changedAttempts()],
     ['questions', storage.questions({}), replayed.changedQuestions()],
+    ['approvals', storage.approvals({}), replayed.changedApprovals()],
     ['spend', storage.spends({}), replayed.changedSpends()],
   ];
   for (const [name, stored, expected] of tables) {
@@ -91,5 +92,7 @@ const EMPTY_VIEW: LedgerView = {
   runByIdempotencyKey: () => null,
   attempt: () => null,
   question: () => null,
+  approval: () => null,
+  openApprovals: () => [],
   spend: () => null,
 };

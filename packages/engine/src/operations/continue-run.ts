@@ -96,9 +96,12 @@ function changeRequest(
   return { ...(isOtherRuntime ? rest : request), ...changes, ...Object.fromEntries(joined) };
 }
 
+/** Among so many of the newest runs one of an agent is looked for, to name it. */
+const LOOKED_AT = 200;
+
 function describeCommand(engine: Engine, runId: string): RunNotContinuableError {
   const other = engine.ledger
-    .runs({ newestFirst: true })
+    .runs({ newestFirst: true, limit: LOOKED_AT })
     .find((row) => row.runtime !== 'command' && row.ending !== undefined && !isForgotten(engine, row.runId));
   const named = other === undefined ? '' : `Name a run of an agent: caisson continue ${other.runId} "…". `;
   return new RunNotContinuableError(`${runId} ran a command, and had no agent that reads a text`, {

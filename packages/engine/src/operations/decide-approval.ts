@@ -8,6 +8,8 @@ export class ApprovalClosedError extends CaissonError {
   readonly code = 'APPROVAL_CLOSED';
 }
 
+const MIN_CHARACTERS = 4;
+
 /** `given` is an approval's id, a unique ending of it, its run, or `latest`. */
 export async function decideApproval(
   engine: Engine,
@@ -29,21 +31,23 @@ export async function decideApproval(
 }
 
 function findApproval(engine: Engine, given: string): ApprovalRow {
-  const all = listApprovals(engine.ledger);
-  const open = all.filter((row) => row.status === 'open');
+  const { ledger } = engine;
+  const open = listApprovals(ledger, { openOnly: true });
   if (given === 'latest') {
     const last = open.at(-1);
     if (last !== undefined) return last;
   }
+  const isEnd = given.length >= MIN_CHARACTERS;
   const matches = (row: ApprovalRow): boolean =>
-    row.approvalId === given || row.runId === given || (given.length >= 4 && row.approvalId.endsWith(given));
+    row.approvalId === given || row.runId === given || (isEnd && row.approvalId.endsWith(given));
   const found = open.filter(matches);
   if (found.length > 1)
     throw new ApprovalClosedError(`"${given}" names ${found.length} open approvals`, {
       remedy: `Name one of ${found.map((row) => row.approvalId).join(', ')}.`,
     });
-  const one = found[0] ?? all.findLast(matches);
-  if (one !== undefined) return one;
+  const one = found[0] ?? ledger.approval(given) ?? listApprovals(ledger, { runId: given }).at(-1);
+  const last = one ?? (isEnd ? ledger.approvals({ idEnd: given }).at(-1) : undefined);
+  if (last !== undefined) return last;
   throw new ApprovalClosedError(`there is no approval ${given}`, {
     remedy: 'caisson approvals lists what waits.',
   });

@@ -1,9 +1,16 @@
-import { definedOnly, type LiveRun, type WaitsFor } from '@caisson/protocol';
+import { CaissonError, definedOnly, type LiveRun, type WaitsFor } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
 import { findLive, findWaiting } from './live-runs.ts';
+import { resolveRunId } from './resolve-run-id.ts';
 import { findAppliedAt } from './run-applied.ts';
 import { findForgottenAt } from './run-forgotten.ts';
+
+/** A list cannot be made as it was asked for. */
+export class InvalidFilterError extends CaissonError {
+  readonly code = 'INVALID_FILTER';
+  override readonly remedy = 'Times are in the form of RFC 3339: 2026-01-31T12:00:00Z.';
+}
 
 /** A run as `caisson runs` lists it. */
 export interface ListedRun extends RunRow {
@@ -20,7 +27,14 @@ export interface ListedRun extends RunRow {
 }
 
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<ListedRun[]> {
-  const rows = engine.ledger.runs(filter);
+  const rows = engine.ledger.runs({
+    ...filter,
+    ...definedOnly({
+      since: toRecordedForm('since', filter.since),
+      until: toRecordedForm('until', filter.until),
+      after: filter.after === undefined ? undefined : resolveRunId(engine.ledger, filter.after),
+    }),
+  });
   const live = await findLive(engine, rows);
   const positionOf = createPositions(engine);
   return rows.map((row) => ({
@@ -33,6 +47,14 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
       forgottenAt: findForgottenAt(engine, row),
     }),
   }));
+}
+
+/** Times are compared as text, in the one form that the rows have. */
+function toRecordedForm(name: string, time: string | undefined): string | undefined {
+  if (time === undefined) return undefined;
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) throw new InvalidFilterError(`${name}: "${time}" is not a time`);
+  return new Date(ms).toISOString();
 }
 
 function createPositions({ ledger, clock }: Engine): (row: RunRow) => number | undefined {

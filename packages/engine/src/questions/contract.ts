@@ -23,6 +23,8 @@ import type { Clock } from '@caisson/ground';
 import type { DispatchRequest } from '@caisson/protocol';
 import type { Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
 
+export type { ApprovalRow } from '../ledger/index.ts';
+
 export type ApprovalDecision = 'allow' | 'deny';
 export type DecidedBy = 'user' | 'deadline' | 'ending';
 
@@ -43,19 +45,6 @@ export interface Approvals {
   decide(approvalId: string, decision: ApprovalDecision): Promise<boolean>;
   /** The attempt has ended: what is still open for the run is denied. */
   close(runId: string): Promise<void>;
-}
-
-/** An approval as the ledger records it. */
-export interface ApprovalRow {
-  readonly approvalId: string;
-  readonly runId: string;
-  readonly tool: string;
-  readonly what: string;
-  readonly actionClass: string;
-  readonly requestedAt: string;
-  readonly deadlineAt: string;
-  readonly status: 'open' | 'allowed' | 'denied';
-  readonly by?: DecidedBy;
 }
 
 export interface Questions<Handle> {

@@ -78,8 +78,8 @@ async function claimQuestion(rooms: QuestionRooms, question: QuestionRow, runId:
 /** Q2 */
 async function recordEarlierAnswer(rooms: QuestionRooms, question: QuestionRow): Promise<void> {
   if (question.status !== 'open') return;
-  for (const row of rooms.ledger.runs()) {
-    if (row.continues !== question.runId || rooms.isForgotten(row.runId)) continue;
+  for (const row of rooms.ledger.runs({ continues: question.runId })) {
+    if (rooms.isForgotten(row.runId)) continue;
     const { answer, questionId } = (await rooms.readRequest(row.runId)).answer ?? {};
     if (answer === undefined || questionId !== question.questionId) continue;
     return record(rooms, question, 'question.answered', { questionId, answer, continuedBy: row.runId });
@@ -103,7 +103,7 @@ function findQuestion({ ledger, resolveRun }: QuestionRooms, given: string): Que
   const exact = ledger.question(given);
   if (exact !== null) return exact;
   const runId = resolveRun(given);
-  const found = ledger.questions().findLast((question) => question.runId === runId);
+  const found = ledger.questions({ runId }).at(-1);
   if (found !== undefined) return found;
   throw new QuestionClosedError(`${runId} has asked nothing`, {
     remedy: 'caisson questions lists the open ones.',

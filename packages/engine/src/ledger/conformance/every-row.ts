@@ -9,6 +9,7 @@ export function everyRow(ledger: Ledger) {
     runs,
     attempts: runs.map((run) => ledger.attempts(run.runId)),
     questions: ledger.questions(),
+    approvals: ledger.approvals(),
     spend: ledger.spend(),
     queue: [...new Set(runs.map((run) => run.pool ?? DEFAULT_POOL))].map((pool) =>
       ledger.leases.listQueue(pool, Date.parse(AT)),

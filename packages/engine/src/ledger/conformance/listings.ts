@@ -2,7 +2,16 @@ import { Question } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import type { Ledger } from '../contract.ts';
 import { IdempotencyKeyTakenError } from '../errors.ts';
-import { accepted, AT, fact, finished, launched, started, question } from '../fixtures/sample-events.ts';
+import {
+  accepted,
+  approval,
+  AT,
+  fact,
+  finished,
+  launched,
+  question,
+  started,
+} from '../fixtures/sample-events.ts';
 import { everyRow } from './every-row.ts';
 import type { LedgerAtHand } from './open-ledger.ts';
 
@@ -81,7 +90,9 @@ async function appendSomeLives(ledger: Ledger): Promise<void> {
     launched('run_a', 1),
     started('run_a', 1),
   ]);
+  await ledger.append([approval('requested', 'approval_1'), approval('decided', 'approval_1')]);
   await ledger.append([
+    approval('requested', 'approval_2'),
     question('asked'),
     { ...finished('run_a', 1), type: 'dispatch.needs_input' },
     question('answered'),

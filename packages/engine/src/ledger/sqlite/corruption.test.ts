@@ -115,6 +115,8 @@ describe('a damaged ledger file', () => {
     ['runs', `UPDATE runs SET status = 'done' WHERE run = 'run_b'`],
     ['runs', `UPDATE runs SET queued_in = NULL WHERE run = 'run_b'`],
     ['runs', `UPDATE runs SET priority = 1 WHERE run = 'run_b'`],
+    ['runs', `UPDATE runs SET runtime = 'codex' WHERE run = 'run_b'`],
+    ['runs', `UPDATE runs SET ended_at = NULL WHERE run = 'run_a'`],
     ['spend', `UPDATE spend SET day = '1999-01-01'`],
   ])('a row of %s that is filed under the wrong value is found by the whole check', async (table, sql) => {
     tamper(file, sql);

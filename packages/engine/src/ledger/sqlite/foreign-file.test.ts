@@ -13,12 +13,26 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
-import { accepted, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
+import { accepted, approval, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
 import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
 import { latestVersion, MIGRATIONS } from './schema.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const NEXT = latestVersion(MIGRATIONS) + 1;
+
+/** What the fifth version added. */
+const WITHOUT_PAGES = [
+  ...['session', 'agent', 'runtime', 'earlier', 'time', 'ending', 'id_end'].map((name) => `runs_by_${name}`),
+  ...['questions_by_run', 'spend_by_session'],
+]
+  .map((index) => `DROP INDEX ${index};`)
+  .concat(
+    ['agent', 'runtime', 'continues', 'accepted_at', 'ended_at'].map(
+      (name) => `ALTER TABLE runs DROP COLUMN ${name};`,
+    ),
+  )
+  .concat('DROP TABLE approvals;')
+  .join('');
 
 describe('a file that is not our ledger', () => {
   let folder: string;
@@ -80,7 +94,7 @@ describe('a file that is not our ledger', () => {
     ]);
     await ledger.close();
     const db = new Database(file);
-    db.exec(`DROP INDEX runs_in_turn; ALTER TABLE runs DROP COLUMN queued_in;
+    db.exec(`${WITHOUT_PAGES} DROP INDEX runs_in_turn; ALTER TABLE runs DROP COLUMN queued_in;
       DROP INDEX runs_unsealed; ALTER TABLE runs DROP COLUMN unsealed;
       CREATE TABLE queue (run TEXT PRIMARY KEY, pool TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
       DELETE FROM schema_versions WHERE version > 1; PRAGMA user_version = 1;`);
@@ -101,7 +115,7 @@ describe('a file that is not our ledger', () => {
     await ledger.append([accepted('run_b'), finished('run_b', 0), accepted('run_c')]);
     await ledger.close();
     const db = new Database(file);
-    db.exec(`DROP INDEX runs_unsealed; ALTER TABLE runs DROP COLUMN unsealed;
+    db.exec(`${WITHOUT_PAGES} DROP INDEX runs_unsealed; ALTER TABLE runs DROP COLUMN unsealed;
       UPDATE runs SET row = json_remove(row, '$.unsealed', '$.check');
       DELETE FROM schema_versions WHERE version > 2; PRAGMA user_version = 2;`);
     db.close();
@@ -127,13 +141,38 @@ describe('a file that is not our ledger', () => {
     await ledger.append([accepted('run_b'), { ...finished('run_b', 0), type: 'dispatch.needs_input' }]);
     await ledger.close();
     const db = new Database(file);
-    db.exec(`UPDATE runs SET status = 'waiting',
+    db.exec(`${WITHOUT_PAGES} UPDATE runs SET status = 'waiting',
         row = json_set(json_remove(row, '$.continuedBy', '$.check'), '$.status', 'waiting');
       DELETE FROM schema_versions WHERE version > 3; PRAGMA user_version = 3;`);
     db.close();
     const migrated = openLedger(file);
     expect(migrated.runs({ status: 'answered' })).toMatchObject([{ runId: 'run_a', continuedBy: 'run_b' }]);
     expect(migrated.runs({ status: 'waiting' })).toMatchObject([{ runId: 'run_b' }]);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
+  });
+
+  test('a ledger of the fourth version learns its approvals, and what its lists are found by', async () => {
+    const ledger = openLedger(file);
+    await ledger.append([
+      accepted('run_b', { agent: 'fixer', continues: 'run_x' }),
+      finished('run_b', 0),
+      accepted('run_a'),
+      launched('run_a', 1),
+      ...['approval_1', 'approval_2'].map((id) => approval('requested', id)),
+      approval('decided', 'approval_1'),
+      { ...approval('requested', 'approval_3'), runId: 'run_b' },
+    ]);
+    const before = ledger.approvals();
+    expect(before.map(({ status }) => status)).toEqual(['allowed', 'open', 'denied']);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`${WITHOUT_PAGES} DELETE FROM schema_versions WHERE version > 4; PRAGMA user_version = 4;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.approvals()).toEqual(before);
+    expect(migrated.runs({ agent: 'fixer', continues: 'run_x' })).toMatchObject([{ runId: 'run_b' }]);
+    expect(migrated.runs({ order: 'ended' })).toMatchObject([{ runId: 'run_b' }]);
     expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
     await migrated.close();
   });

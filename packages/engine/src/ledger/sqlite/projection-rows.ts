@@ -1,10 +1,19 @@
-import { createHash } from 'node:crypto';
-import { DEFAULT_POOL } from '../contract.ts';
-import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from '../contract.ts';
+import { INDEXED_END } from '../run-filter.ts';
+import type {
+  ApprovalFilter,
+  ApprovalRow,
+  AttemptRow,
+  IdPart,
+  QuestionRow,
+  RunFilter,
+  SpendRow,
+} from '../contract.ts';
 import type { Draft } from '../draft.ts';
-import { LedgerCorruptError } from '../errors.ts';
 import type { RunState } from '../ledger-view.ts';
 import { queuedIn } from '../project.ts';
+import { MISFILED } from './misfiled.ts';
+import { parseRow, writeRow } from './row-text.ts';
+import { selectRuns } from './select-runs.ts';
 import type { Statements } from './statements.ts';
 
 /** Finds and writes the projections. */
@@ -24,15 +33,17 @@ export function createProjectionRows(statements: Statements, file: string) {
       find<AttemptRow>('SELECT row FROM attempts WHERE run = ? AND attempt = ?', runId, attempt),
     question: (questionId: string) => find<QuestionRow>('SELECT row FROM questions WHERE id = ?', questionId),
     spend: (runId: string) => find<SpendRow>('SELECT row FROM spend WHERE run = ?', runId),
+    approval: (approvalId: string) => find<ApprovalRow>('SELECT row FROM approvals WHERE id = ?', approvalId),
+    openApprovals: (runId: string) =>
+      list<ApprovalRow>(
+        `SELECT row FROM approvals WHERE run = ? AND +status = 'open' ORDER BY requested_offset`,
+        runId,
+      ),
     runs: (filter: RunFilter) => {
-      const { where, values } = runConditions(filter);
-      const order = filter.newestFirst === true ? 'DESC' : 'ASC';
-      return list<RunState>(
-        `SELECT row FROM runs${where} ORDER BY accepted_offset ${order} LIMIT ?`,
-        ...values,
-        filter.limit ?? -1,
-      );
+      const { sql, values } = selectRuns(filter);
+      return list<RunState>(sql, ...values);
     },
+    runIds: (part: IdPart, limit: number) => findRunIds(statements, part, limit),
     attempts: (runId: string) =>
       list<AttemptRow>('SELECT row FROM attempts WHERE run = ? ORDER BY attempt', runId),
     questions: (filter: { runId?: string; status?: string }) => {
@@ -42,6 +53,11 @@ export function createProjectionRows(statements: Statements, file: string) {
       ]);
       return list<QuestionRow>(`SELECT row FROM questions${where} ORDER BY asked_offset`, ...values);
     },
+    approvals: (filter: ApprovalFilter) => {
+      const { where, values } = approvalConditions(filter);
+      const sql = `SELECT row FROM approvals${where} ORDER BY requested_offset`;
+      return list<ApprovalRow>(sql, ...values).filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''));
+    },
     spends: (filter: { session?: string; day?: string }) => {
       const { where, values } = conditions([
         ['session', filter.session],
@@ -49,48 +65,27 @@ export function createProjectionRows(statements: Statements, file: string) {
       ]);
       return list<SpendRow>(`SELECT row FROM spend${where} ORDER BY run`, ...values);
     },
+    ...wholeTables(statements),
+    put: (draft: Draft) => putRows(statements, draft),
+  };
+}
+
+function wholeTables(statements: Statements) {
+  return {
     clearProjections: () => {
-      for (const table of ['runs', 'attempts', 'questions', 'spend']) statements.run(`DELETE FROM ${table}`);
+      for (const table of ['runs', 'attempts', 'questions', 'approvals', 'spend'])
+        statements.run(`DELETE FROM ${table}`);
     },
     /** Rows that a search would miss: a search column differs from the row itself. */
     misfiled: () =>
       Object.entries(MISFILED).flatMap(([table, where]) =>
         statements
           .all<{ id: string }>(
-            `SELECT ${table === 'questions' ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
+            `SELECT ${table === 'questions' || table === 'approvals' ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
           )
           .map(({ id }) => `${id} is in the ${table} table under values that it does not have`),
       ),
-    put: (draft: Draft) => putRows(statements, draft),
   };
-}
-
-// The rule of `queuedIn`, as the migration has it too.
-const QUEUED_ELSEWHERE = `queued_in IS NOT
-  CASE WHEN status = 'queued' AND row ->> '$.attempt' = 0 THEN coalesce(row ->> '$.pool', '${DEFAULT_POOL}') END`;
-// Damaged JSON is named when the row itself is read.
-const MISFILED = {
-  runs: differences({
-    run: '$.runId',
-    status: '$.status',
-    priority: '$.priority',
-    accepted_offset: '$.acceptedOffset',
-    session: '$.session',
-    idempotency_key: '$.idempotencyKey',
-    unsealed: '$.unsealed',
-  }).concat(QUEUED_ELSEWHERE),
-  attempts: differences({ run: '$.runId', attempt: '$.attempt' }),
-  questions: differences({
-    id: '$.questionId',
-    run: '$.runId',
-    status: '$.status',
-    asked_offset: '$.askedOffset',
-  }),
-  spend: differences({ run: '$.runId', session: '$.session', day: '$.day' }),
-};
-
-function differences(columns: Record<string, string>): string[] {
-  return Object.entries(columns).map(([column, path]) => `${column} IS NOT row ->> '${path}'`);
 }
 
 function putRows(statements: Statements, draft: Draft): void {
@@ -102,6 +97,11 @@ function putRows(statements: Statements, draft: Draft): void {
     const { questionId, runId, status, askedOffset } = row;
     const sql = 'INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?)';
     statements.run(sql, questionId, runId, status, askedOffset, writeRow(row));
+  }
+  for (const row of draft.changedApprovals()) {
+    const { approvalId, runId, status, requestedOffset } = row;
+    const sql = 'INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?)';
+    statements.run(sql, approvalId, runId, status, requestedOffset, writeRow(row));
   }
   for (const row of draft.changedSpends()) {
     statements.run(
@@ -117,10 +117,12 @@ function putRows(statements: Statements, draft: Draft): void {
 function putRun(statements: Statements, row: RunState): void {
   // Not REPLACE: a taken idempotency key must fail instead of deleting the other run's row.
   statements.run(
-    `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, unsealed, row)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, unsealed,
+       agent, runtime, continues, accepted_at, ended_at, row)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority,
-       queued_in = excluded.queued_in, unsealed = excluded.unsealed, row = excluded.row`,
+       queued_in = excluded.queued_in, unsealed = excluded.unsealed, ended_at = excluded.ended_at,
+       row = excluded.row`,
     row.runId,
     row.status,
     row.priority,
@@ -129,23 +131,41 @@ function putRun(statements: Statements, row: RunState): void {
     row.idempotencyKey ?? null,
     queuedIn(row),
     row.unsealed === true ? 1 : null,
+    row.agent ?? null,
+    row.runtime ?? null,
+    row.continues ?? null,
+    row.acceptedAt,
+    row.endedAt ?? null,
     writeRow(row),
   );
 }
 
-function runConditions(filter: RunFilter): { where: string; values: unknown[] } {
-  const base = conditions([
-    ['session', filter.session],
-    ['idempotency_key', filter.idempotencyKey],
-    ['unsealed', filter.unsealed === true ? 1 : undefined],
+/** Ids sort by the time of their making. */
+function findRunIds(statements: Statements, part: IdPart, limit: number): string[] {
+  const rows =
+    'end' in part
+      ? statements.all<{ run: string }>(
+          'SELECT run FROM runs WHERE substr(run, -4) = ? AND substr(run, ?) = ? ORDER BY run DESC LIMIT ?',
+          part.end.slice(-INDEXED_END),
+          -part.end.length,
+          part.end,
+          limit,
+        )
+      : statements.all<{ run: string }>(
+          'SELECT run FROM runs WHERE run >= ? AND run < ? ORDER BY run DESC LIMIT ?',
+          part.beginning,
+          `${part.beginning}\u{10ffff}`,
+          limit,
+        );
+  return rows.map(({ run }) => run);
+}
+
+function approvalConditions({ runId, status, idEnd }: ApprovalFilter): ReturnType<typeof conditions> {
+  return conditions([
+    ['run', runId],
+    ['status', status],
+    ['substr(id, -4)', idEnd?.slice(-INDEXED_END)],
   ]);
-  if (filter.status === undefined) return base;
-  const statuses = [filter.status].flat();
-  const clause = `status IN (${statuses.map(() => '?').join(', ')})`;
-  return {
-    where: base.where === '' ? ` WHERE ${clause}` : `${base.where} AND ${clause}`,
-    values: [...base.values, ...statuses],
-  };
 }
 
 function conditions(columns: [string, string | number | undefined][]): { where: string; values: unknown[] } {
@@ -155,37 +175,4 @@ function conditions(columns: [string, string | number | undefined][]): { where: 
     where: ` WHERE ${given.map(([name]) => `${name} = ?`).join(' AND ')}`,
     values: given.map(([, value]) => value),
   };
-}
-
-/**
- * Rows are derived and are not in the hash chain, so each carries a short hash as its last member: a flipped byte in a
- * status or a cost is named when it is read (L6) and never shown as correct.
- */
-function writeRow(row: object): string {
-  const text = JSON.stringify(row);
-  return `${text.slice(0, -1)},"check":"${checkOf(text)}"}`;
-}
-
-function parseRow<T>(stored: string, file: string): T {
-  // Rows of the first ledgers have no check.
-  const [tail, check] = /,"check":"([0-9a-f]{16})"\}$/.exec(stored) ?? [];
-  const text = tail === undefined ? stored : `${stored.slice(0, -tail.length)}}`;
-  if (check !== undefined && check !== checkOf(text)) throw damagedRow(file, 'was changed');
-  try {
-    return JSON.parse(text) as T;
-  } catch (error) {
-    throw damagedRow(file, 'is not JSON', error);
-  }
-}
-
-function checkOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-function damagedRow(file: string, how: string, cause?: unknown): LedgerCorruptError {
-  return new LedgerCorruptError(file, `a row that was derived from its events ${how}`, {
-    cause,
-    remedy:
-      'The events are intact: caisson doctor checks them, caisson doctor --repair derives the rows again.',
-  });
 }

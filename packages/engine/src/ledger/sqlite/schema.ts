@@ -98,6 +98,53 @@ UPDATE runs SET status = 'answered', row = json_patch(json_remove(runs.row, '$.c
     AND json_valid(runs.row) AND json_valid(questions.row);
 `,
   },
+  {
+    version: 5,
+    sql: `
+-- Each condition of a list has an index in the order of the list, so that a page costs the same in any ledger.
+ALTER TABLE runs ADD COLUMN agent TEXT;
+ALTER TABLE runs ADD COLUMN runtime TEXT;
+ALTER TABLE runs ADD COLUMN continues TEXT;
+ALTER TABLE runs ADD COLUMN accepted_at TEXT;
+ALTER TABLE runs ADD COLUMN ended_at TEXT;
+UPDATE runs SET agent = row ->> '$.agent', runtime = row ->> '$.runtime', continues = row ->> '$.continues',
+  accepted_at = row ->> '$.acceptedAt', ended_at = row ->> '$.endedAt' WHERE json_valid(row);
+CREATE INDEX runs_by_session ON runs (session, accepted_offset) WHERE session IS NOT NULL;
+CREATE INDEX runs_by_agent ON runs (agent, accepted_offset) WHERE agent IS NOT NULL;
+CREATE INDEX runs_by_runtime ON runs (runtime, accepted_offset) WHERE runtime IS NOT NULL;
+CREATE INDEX runs_by_earlier ON runs (continues, accepted_offset) WHERE continues IS NOT NULL;
+CREATE INDEX runs_by_time ON runs (accepted_at, accepted_offset);
+CREATE INDEX runs_by_ending ON runs (ended_at, accepted_offset) WHERE ended_at IS NOT NULL;
+-- A run is named by the end of its id.
+CREATE INDEX runs_by_id_end ON runs (substr(run, -4));
+CREATE INDEX questions_by_run ON questions (run, asked_offset);
+CREATE INDEX spend_by_session ON spend (session) WHERE session IS NOT NULL;
+
+-- Approvals follow from the events, too.
+CREATE TABLE approvals (
+  id TEXT PRIMARY KEY, run TEXT NOT NULL, status TEXT NOT NULL, requested_offset INTEGER NOT NULL, row TEXT NOT NULL
+) STRICT;
+CREATE INDEX approvals_by_status ON approvals (status, requested_offset);
+CREATE INDEX approvals_by_run ON approvals (run, requested_offset);
+CREATE INDEX approvals_by_id_end ON approvals (substr(id, -4));
+WITH decided AS (
+  SELECT data ->> '$.approvalId' AS id, data ->> '$.decision' AS decision, data ->> '$.by' AS by, max(offset)
+  FROM events WHERE type = 'approval.decided' AND json_valid(data) GROUP BY 1
+), requested AS (
+  SELECT e.data ->> '$.approvalId' AS id, e.run, e.offset, e.at, e.data, decided.by AS by,
+    CASE decided.decision WHEN 'allow' THEN 'allowed' WHEN 'deny' THEN 'denied'
+      ELSE CASE WHEN runs.status = 'running' AND runs.row ->> '$.attempt' = e.attempt THEN 'open' END END AS status
+  FROM events e LEFT JOIN decided ON decided.id = e.data ->> '$.approvalId' LEFT JOIN runs ON runs.run = e.run
+  WHERE e.type = 'approval.requested' AND json_valid(e.data) AND e.data ->> '$.approvalId' IS NOT NULL
+)
+INSERT INTO approvals SELECT id, run, coalesce(status, 'denied'), offset, json_patch('{}', json_object(
+    'approvalId', id, 'runId', run, 'tool', data ->> '$.tool', 'what', data ->> '$.what',
+    'actionClass', data ->> '$.actionClass', 'requestedAt', at, 'requestedOffset', offset,
+    'deadlineAt', data ->> '$.deadlineAt', 'status', coalesce(status, 'denied'),
+    'by', CASE WHEN status IS NULL THEN 'ending' ELSE by END))
+  FROM requested WHERE true ON CONFLICT (id) DO NOTHING;
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */

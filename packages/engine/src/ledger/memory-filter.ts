@@ -1,0 +1,54 @@
+import type { RunFilter } from './contract.ts';
+import type { RunState } from './ledger-view.ts';
+
+/** The runs of a list in their order, from the cursor to the limit. */
+export function filterRuns(runs: readonly RunState[], filter: RunFilter): RunState[] {
+  const after = runs.find(({ runId }) => runId === filter.after);
+  if (filter.after !== undefined && after === undefined) return [];
+  const direction = filter.newestFirst === true ? -1 : 1;
+  const compare = (a: RunState, b: RunState): number => direction * compareIn(filter, a, b);
+  return runs
+    .filter((run) => isListed(run, filter))
+    .filter((run) => after === undefined || compare(run, after) > 0)
+    .toSorted(compare)
+    .slice(0, filter.limit);
+}
+
+export function isAsked<T>(asked: T | undefined, value: T): boolean {
+  return asked === undefined || asked === value;
+}
+
+function isListed(run: RunState, filter: RunFilter): boolean {
+  return (
+    (filter.status === undefined || [filter.status].flat().includes(run.status)) &&
+    isAsked(filter.session, run.session) &&
+    isAsked(filter.agent, run.agent) &&
+    isAsked(filter.runtime, run.runtime) &&
+    isAsked(filter.continues, run.continues) &&
+    isAsked(filter.idempotencyKey, run.idempotencyKey) &&
+    isAsked(filter.unsealed, run.unsealed) &&
+    (filter.ids?.includes(run.runId) ?? true) &&
+    run.acceptedAt >= (filter.since ?? '') &&
+    (filter.until === undefined || run.acceptedAt < filter.until) &&
+    foldCase(run.description).includes(foldCase(filter.text ?? '')) &&
+    (filter.order !== 'ended' || run.endedAt !== undefined)
+  );
+}
+
+/** With times, in the order of times: a clock may be set back. */
+function compareIn({ order, since, until }: RunFilter, a: RunState, b: RunState): number {
+  const byOffset = a.acceptedOffset - b.acceptedOffset;
+  if (order === 'ended') return compareText(a.endedAt ?? '', b.endedAt ?? '') || byOffset;
+  return since === undefined && until === undefined
+    ? byOffset
+    : compareText(a.acceptedAt, b.acceptedAt) || byOffset;
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Only the letters of ASCII, as SQLite does. */
+function foldCase(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}

@@ -1,0 +1,41 @@
+import type { RunStatus } from '@caisson/protocol';
+
+/** Which runs, in which order. Conditions add up. */
+export interface RunFilter {
+  readonly status?: RunStatus | readonly RunStatus[];
+  readonly session?: string;
+  readonly agent?: string;
+  readonly runtime?: string;
+  /** Only runs that continue this one. */
+  readonly continues?: string;
+  readonly idempotencyKey?: string;
+  /** Only runs that have ended and have no seal. */
+  readonly unsealed?: true;
+  /** Only these. */
+  readonly ids?: readonly string[];
+  /** Accepted then or later: RFC 3339 UTC with milliseconds, as the rows have it. */
+  readonly since?: string;
+  /** Accepted before. */
+  readonly until?: string;
+  /** Somewhere in the task, in whichever case. Runs are looked at in their order until the page is full. */
+  readonly text?: string;
+  /** `accepted` (the default): in the order of acceptance. `ended`: only runs that have ended, in the order of that. */
+  readonly order?: 'accepted' | 'ended';
+  readonly newestFirst?: boolean;
+  /** Begins behind this run in that order: the last one of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** A part of a run's id. `end` has at least four characters. */
+export type IdPart = { readonly beginning: string } | { readonly end: string };
+
+/** Ids are found by so many of their last characters. */
+export const INDEXED_END = 4;
+
+export interface ApprovalFilter {
+  readonly runId?: string;
+  readonly status?: 'open' | 'allowed' | 'denied';
+  /** The last characters of its id, at least four. */
+  readonly idEnd?: string;
+}
