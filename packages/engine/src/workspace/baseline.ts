@@ -29,7 +29,7 @@ export interface Baseline {
   readonly ignoreRules: string;
   readonly warnings: readonly string[];
   /** Files of the user that are too large to be part of it. */
-  readonly oversized: readonly string[];
+  readonly oversized: readonly OversizedFile[];
   /** Files that differ from the base commit only because the user's git converts contents. */
   readonly conversions?: readonly Conversion[];
 }
@@ -84,9 +84,8 @@ async function takePresent(
       ...(await describeMissingSubmodules(repository, gitDir, staged.tree)),
       ...staged.warnings,
       ...(isInPlace ? [] : describeHiddenFiles(staged.hidden ?? [])),
-      ...staged.oversized.map(describeLeftBehind),
     ],
-    oversized: staged.oversized.map(({ path }) => path),
+    oversized: staged.oversized,
     conversions,
   };
 }
@@ -168,7 +167,7 @@ function describeHiddenFiles(paths: readonly string[]): string[] {
   ];
 }
 
-/** The warning for a file that is too large to be brought along. */
+/** The warning for a file that is too large to be part of the baseline. */
 export function describeLeftBehind({ path, size }: OversizedFile): string {
   return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
 }

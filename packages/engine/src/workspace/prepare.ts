@@ -203,8 +203,8 @@ async function prepareInPlace(
     agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
     brought: placeCaches(caches, user.home),
-    exclude: baseline.oversized, // the user's own: a file too large for the baseline is no work of the agent
-    warnings,
+    warnings: [...baseline.oversized.map(describeLeftBehind), ...warnings],
+    exclude: baseline.oversized.map(({ path }) => path), // the user's own: a file too large for the baseline is no work of the agent
   });
 }
 
