@@ -12,6 +12,7 @@ import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { describeMissingSubmodules } from './submodule-links.ts';
+import { nameSome } from './name-some.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
 const MAX_NAMED = 5;
@@ -167,7 +168,11 @@ function describeHiddenFiles(paths: readonly string[]): string[] {
   ];
 }
 
-/** The warning for a file that is too large to be part of the baseline. */
-export function describeLeftBehind({ path, size }: OversizedFile): string {
-  return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
+/** The warning for files that are too large to be part of the baseline. */
+export function describeLeftBehind(files: readonly OversizedFile[]): string[] {
+  if (files.length === 0) return [];
+  const names = nameSome(files.map(({ path, size }) => `${path} (${size} bytes)`));
+  return [
+    `too large to be captured (limits.captureFile, limits.capture), so not part of the baseline: ${names}`,
+  ];
 }

@@ -90,9 +90,10 @@ export async function prepareWorktree(
     warnings: [
       ...found.warnings,
       ...included.missing.map((name) => describeMissing(options, name)),
-      ...baseline.oversized
-        .filter((file) => !copied.includes(file.path))
-        .map((file) => describeUnseen(file, existsSync(join(path, file.path)))),
+      ...describeUnseen(
+        baseline.oversized.filter((file) => !copied.includes(file.path)),
+        (file) => existsSync(join(path, file.path)),
+      ),
     ],
   });
   const mark = await rememberCheckout(prepared);
@@ -101,11 +102,19 @@ export async function prepareWorktree(
 }
 
 /** What git tracks is not replaced by a copy. */
-function describeUnseen(file: OversizedFile, isTracked: boolean): string {
-  const sees = isTracked
-    ? 'the run sees what git has of it; with a higher limit it sees the file'
-    : `the run does not see it; name it: --bring ${shellQuote(file.path)}`;
-  return `${describeLeftBehind(file)}: ${sees}`;
+function describeUnseen(
+  files: readonly OversizedFile[],
+  isTracked: (file: OversizedFile) => boolean,
+): string[] {
+  const unseen = files.filter((file) => !isTracked(file));
+  const bring = unseen.slice(0, 1).map(({ path }) => `--bring ${shellQuote(path)}`);
+  const one = unseen.length === 1 ? 'it; name it' : 'them; name each';
+  return [
+    ...describeLeftBehind(files.filter(isTracked)).map(
+      (said) => `${said}: the run sees what git has of it; with a higher limit it sees the file`,
+    ),
+    ...describeLeftBehind(unseen).map((said) => `${said}: the run does not see ${one}: ${bring.join('')}`),
+  ];
 }
 
 function describeMissing({ projectRoot }: PrepareOptions, name: string): string {
