@@ -15,6 +15,8 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 const PINNED_PACKAGE = `node_modules/node-linux-${process.arch}`;
 const PINNED_NODE = join(BIN, 'node');
 const OLDEST_NODE = [22, 18];
+/** npm prints nothing while it works. */
+const STILL_MS = 5000;
 
 /** What can be asked for: the script behind it, and whether it needs the bundles. */
 const TARGETS = {
@@ -67,7 +69,7 @@ async function main(name, args) {
     fail(`"${name ?? ''}" is not one of ${Object.keys(TARGETS).join(', ')}.`, 2);
   }
   if (process.platform !== 'linux') fail(`Caisson runs on Linux; this is ${process.platform}.`, 1);
-  if (!isInstalled()) installDependencies();
+  if (!isInstalled()) await installDependencies();
   const node = resolveNode();
   provideSystemPackages(target.tools);
   if (target.needsBuild) build(node);
@@ -94,13 +96,21 @@ function isInstalled() {
  * would ask for python, make and headers. Everything comes from the lock file, with the digest that is written there;
  * so nothing is resolved for the Node that happens to run npm.
  */
-function installDependencies() {
-  say('installing the locked dependencies (npm ci)');
+async function installDependencies() {
+  const packages = Object.keys(readJson(join(ROOT, 'package-lock.json'))?.packages ?? {});
+  const count = packages.filter((path) => path.startsWith('node_modules/')).length;
+  say(`installing the locked dependencies (npm ci), up to ${count} packages; this may take some minutes`);
   const npm = findCommand('npm');
   if (npm === null) fail('npm was not found in PATH; install it together with Node 20 or newer.', 1);
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   const flags = ['--ignore-scripts', '--include=optional', '--engine-strict=false'];
-  const status = run(npm, ['ci', ...flags, ...quiet]);
+  const startedMs = Date.now();
+  const timer = setInterval(
+    () => say(`still installing, for ${Math.round((Date.now() - startedMs) / 1000)} s`),
+    STILL_MS,
+  );
+  const status = await handOver(npm, ['ci', ...flags, ...quiet]);
+  clearInterval(timer);
   if (status !== 0)
     fail(`npm ci ended with code ${status}. Read its message above; it needs the npm registry.`, 1);
 }
@@ -153,14 +163,18 @@ function build(node) {
   if (status !== 0) fail('The build failed; its message is above.', status);
 }
 
-/** Gives terminal and signals to the script; its exit code becomes ours. */
-function handOver(node, args) {
-  const child = spawn(node, args, { cwd: ROOT, stdio: 'inherit', env: environment() });
-  process.on('SIGINT', () => undefined); // the terminal has already signalled the child
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+/** Gives terminal and signals to a program, and returns its exit code. */
+function handOver(program, args) {
+  const child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', env: environment() });
+  const stay = () => undefined; // the terminal has already signalled the child
+  const passOn = () => child.kill('SIGTERM');
+  process.on('SIGINT', stay).on('SIGTERM', passOn);
   return new Promise((resolve) => {
-    child.on('error', (error) => fail(`${node} could not be started: ${error.message}`, 1));
-    child.on('exit', (code, signal) => resolve(code ?? 128 + (osConstants.signals[signal] ?? 1)));
+    child.on('error', (error) => fail(`${program} could not be started: ${error.message}`, 1));
+    child.on('exit', (code, signal) => {
+      process.off('SIGINT', stay).off('SIGTERM', passOn);
+      resolve(code ?? 128 + (osConstants.signals[signal] ?? 1));
+    });
   });
 }
 

@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Makes a Node believe that it is older, or another user, before the program starts. */
@@ -136,6 +136,26 @@ describe('the bootstrap', () => {
       code: 1,
       err: expect.stringContaining('npm was not found in PATH'),
     });
+  });
+
+  it('says what it installs, and that it still does', { timeout: 60_000 }, async () => {
+    install('1.2.4', '1.2.3');
+    write('tools/npm', '#!/bin/sh\nuntil [ -e go ]; do /bin/sleep 0.05; done\nexit 7\n');
+    chmodSync(join(root, 'tools/npm'), 0o755);
+    const child = spawn(process.execPath, [SCRIPT, 'build'], {
+      cwd: root,
+      env: { PATH: join(root, 'tools') },
+    });
+    onTestFinished(() => void child.kill());
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes('still installing')) write('go', '');
+    });
+    expect(await once(child, 'close')).toEqual([1, null]);
+    expect(said).toMatch(
+      /^caisson: installing the locked dependencies \(npm ci\), up to 2 packages; .*\n(caisson: still installing, for \d+ s\n)+caisson: npm ci ended with code 7\./,
+    );
   });
 
   it("installs again when this machine's Node is not there", () => {

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { openTerminal } from './on-terminal.ts';
 import { createProject, finish, ROOT, until } from './project.ts';
 
 const filesWith = (folder: string, text: string): string[] =>
@@ -293,5 +295,29 @@ describe('data for programs', () => {
       shell: 'bash',
       script: expect.stringContaining('caisson') as string,
     });
+  });
+});
+
+describe('long lines', () => {
+  test('are broken between words at 80 columns, and not at all in a pipe', { timeout: 60_000 }, async () => {
+    const project = createProject();
+    const words = 'a few words '.repeat(20).trim();
+    await project.run('--', 'sh', '-c', `echo n > new # ${words}`);
+    for (const args of [
+      ['logs'],
+      ['gc', '--all', '--older-than', '0s'],
+      ['show', `run_${'x '.repeat(60)}y`],
+    ]) {
+      const piped = await project.caisson(...args);
+      const whole = (piped.stdout + piped.stderr).trimEnd().split('\n');
+      const terminal = openTerminal(project, args);
+      await terminal.ended;
+      const lines = stripVTControlCharacters(terminal.screen()).trimEnd().split('\r\n');
+      expect(Math.max(...whole.map((line) => line.length)), args[0]).toBeGreaterThan(80);
+      expect(Math.max(...lines.map((line) => line.length)), args[0]).toBeLessThanOrEqual(80);
+      // A word of more than 80 characters, such as a path, is broken all the same.
+      const wordsOf = (text: string) => text.match(/(?<!\S)[a-z]{1,20}(?!\S)/g);
+      expect(wordsOf(lines.join(' ')), args[0]).toEqual(wordsOf(whole.join(' ')));
+    }
   });
 });

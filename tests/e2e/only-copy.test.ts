@@ -25,7 +25,7 @@ it(
     const [place = '', other = ''] = places;
 
     expect(first.stderr + (await project.caisson('show', first.runId)).stdout).toContain(
-      `deep/large (5000 bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; it is kept in ${join(place, 'deep/large')}`,
+      `too large to be captured (limits.captureFile, limits.capture), so not in the patch: deep/large (5000 bytes); kept in ${place} until`,
     );
     expect(await gc()).toMatchObject({
       heldBack: places,
@@ -85,6 +85,10 @@ it('what a run hides by ignore rules of its own is named and outlives gc', { tim
     'printf "*\\n" >.gitignore; echo precious >work.txt; mkdir -p deep node_modules; echo more >deep/file; echo p >node_modules/p';
   const { runId, beside } = await project.run('--', 'sh', '-c', program);
   const place = join(project.root, '.caisson/held-back', `${runId}.1`);
+  const warnings = (await project.events(runId)).filter(({ type }) => type === 'warning');
+  expect(warnings.map((warning) => warning['message'])).toEqual([
+    `ignored by rules that the run wrote, so not in the patch: .gitignore, deep, work.txt; get all: cp -r ${place}/. .`,
+  ]);
   expect(beside?.map(({ get }) => get).toSorted()).toEqual(
     ['.gitignore', 'deep', 'work.txt'].map((name) => `cp -r ${join(place, name)} .`),
   );

@@ -212,6 +212,20 @@ it.each([
   expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
 });
 
+it.each([
+  [['register'], /needs --from/],
+  [['register', '--from', 'team'], /agent helper is not valid/],
+  [['register', '--from', 'nothing'], /declares nothing/],
+  [['agents', 'register', 'helper', 'team/agents/helper.yaml'], /agent helper is not valid/],
+  [['capabilities', 'register', 'UPPER', 'team'], /cannot be a name/],
+])('makes no state folder for %j, which registers nothing', async (line, says) => {
+  const project = createProject();
+  project.write('team/agents/helper.yaml', 'nosuch: 1\n');
+  const { code, stderr } = await project.caisson(...line);
+  expect([code === 0, stderr]).toEqual([false, expect.stringMatching(says)]);
+  expect(existsSync(join(project.root, '.caisson'))).toBe(false);
+});
+
 it('refuses more capabilities than a worker lays over a workspace', async () => {
   const project = createProject({ config: 'capabilities: { rules: ./rules }\n' });
   project.write('rules/RULES.md', 'Be kind.\n');

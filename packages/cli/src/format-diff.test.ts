@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDiff } from './format-diff.ts';
+import { formatDiff, formatDiffStat } from './format-diff.ts';
 import { render, STYLE } from './painted.ts';
 
 const [bold, dim, red, green] = [1, 2, 31, 32].map(
@@ -18,5 +18,15 @@ test('a diff is coloured by line, and a line cannot hide itself', () => {
     red('-\told'),
     green('+\\u001b[8mhidden\\u001b[0m\\u000d'),
     ' same',
+  ]);
+});
+
+test('one line is one line', () => {
+  const file = { path: 'x', status: 'modified', linesRemoved: 0, binary: false } as const;
+  const total = (linesAdded: number) =>
+    render(formatDiffStat([{ ...file, linesAdded }], STYLE).at(-1) ?? '', false);
+  expect([total(1), total(2)]).toEqual([
+    '1 file, 1 line added, 0 removed',
+    '1 file, 2 lines added, 0 removed',
   ]);
 });

@@ -28,8 +28,9 @@ export function formatDiffStat(files: readonly PatchFile[], style: Style): Lines
   const cells = files.map((file) => [nameOf(file), ...countsOf(file, style)]);
   const sum = (count: (file: PatchFile) => number): number =>
     files.reduce((total, file) => total + count(file), 0);
-  const total = `${countFiles(files.length)}, ${sum(({ linesAdded }) => linesAdded)} lines added, ${sum(({ linesRemoved }) => linesRemoved)} removed`;
-  return [...formatTable(cells), total];
+  const [added, removed] = [sum(({ linesAdded }) => linesAdded), sum(({ linesRemoved }) => linesRemoved)];
+  const lines = `${added} ${added === 1 ? 'line' : 'lines'} added, ${removed} removed`;
+  return [...formatTable(cells), `${countFiles(files.length)}, ${lines}`];
 }
 
 function nameOf({ path, previousPath }: PatchFile): string {

@@ -11,7 +11,7 @@ import {
 } from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration, nameFailure } from './format-values.ts';
 import { describeCall, describeGap, oneLine } from './format-work.ts';
-import { line, textLines, type Line, type Painted } from './painted.ts';
+import { line, textLines, wrapLine, type Line, type Lines, type Painted } from './painted.ts';
 
 const MAX_TEXT = 2000;
 const MAX_BRIEF = 160;
@@ -121,7 +121,12 @@ const WORDS: EnvelopeHandlers<string> = {
 };
 
 /** The event in one line, with printed output below it if that explains a failure. */
-export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line }): Painted[] {
+/** `columns`: where it is wrapped. */
+export function formatEvent(
+  event: EventEnvelope,
+  style: { dim(text: Line): Line },
+  columns = Infinity,
+): Lines {
   const words = handleEnvelope(
     WORDS,
     event,
@@ -130,7 +135,10 @@ export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line
   const number = event.seq > 0 ? String(event.seq) : '-'; // of what is not recorded there is none
   const head = `${number.padStart(4)}  ${event.at.slice(11, 23)}`;
   const said = `${recordedTypeOf(event).padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
-  return [line`${style.dim(head)}  ${said}`, ...(event.type === 'script.ran' ? printed(event) : [])];
+  return [
+    ...wrapLine(line`${style.dim(head)}  ${said}`, columns, INDENT.length),
+    ...(event.type === 'script.ran' ? printed(event) : []),
+  ];
 }
 
 function describeGrant({ hosts, sandbox, mode }: Grant): string {

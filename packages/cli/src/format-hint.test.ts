@@ -32,6 +32,17 @@ it.each([
   ["Error: Cannot find module '@scope/dep/sub'\nRequire stack:", '@scope/dep/sub is not installed'],
   ["ModuleNotFoundError: No module named 'requests'", 'requests is not installed'],
   ["Error: ENOENT: no such file or directory, open '.env'", '--bring .env'],
+  ['Could not find rake-13.2.1 in any of the sources (Bundler::GemNotFound)', 'rake-13.2.1 is not installed'],
+  [
+    'error sending request for url (https://jsr.io/@std/x/meta.json): dns error: Name or service not known',
+    '--network hosts=jsr.io:443',
+  ],
+  ['Cannot connect to the Docker daemon at unix:///var/run/docker.sock.', '--sandbox none'],
+  ['Could not find a working container runtime strategy', 'reaches no Docker'],
+  ['Error: connect ECONNREFUSED 127.0.0.1:5432', 'port 5432'],
+  ['dial tcp [::1]:6379: connect: connection refused', 'port 6379'],
+  ['connection to server at "localhost" (127.0.0.1), port 5433 failed: Connection refused', '--network full'],
+  ["curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server", 'port 8080'],
   ['cat: config/local.json: No such file or directory', '--bring config/local.json'],
 ])('%j has a hint with the option', (detail, option) => {
   expect(findHint(failed(detail), true)).toContain(option);
@@ -50,6 +61,13 @@ it('a run that did its task has none, whatever it printed', () => {
   expect(
     findHint({ stdout: 'sh: 1: vitest: not found', stderr: '', result: null } as never, true),
   ).toBeNull();
+});
+
+it('a run on the network of the machine, or without a sandbox, has no hint about servers of the machine', () => {
+  const refused = 'Error: connect ECONNREFUSED 127.0.0.1:5432';
+  expect(findHint(failed(refused, ['*']), true)).toBeNull();
+  const open = { ...failed('docker.sock'), result: { policy: { grant: { hosts: [], sandbox: 'none' } } } };
+  expect(findHint(open as never, true)).toBeNull();
 });
 
 it('what an agent says is no evidence; the report of a check is', () => {

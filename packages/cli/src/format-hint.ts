@@ -15,6 +15,7 @@ const NAME_UNKNOWN = [
   String.raw`caisson: ${HOST}:\d+ is not among the hosts granted`,
   String.raw`(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve host name|lookup|UnknownHostException:?|Unknown host|to resolve) ${HOST}`,
   String.raw`host='([a-z0-9.-]+)'.*(?:name resolution|Name or service not known)`,
+  String.raw`for url \(https?:\/\/${HOST}.*(?:Name or service not known|name resolution)`,
   String.raw`(?:^|[\s(])${HOST}: (?:Name or service not known|(?:Temporary failure in )?name resolution)`,
 ];
 const NO_NETWORK =
@@ -36,7 +37,16 @@ const NO_PROGRAM_AT = [
 const NO_MODULE = [
   String.raw`Cannot find (?:module|package) '(@?[A-Za-z0-9][\w./-]{0,120})'`,
   String.raw`No module named '?([A-Za-z_][\w.]{0,120})`,
+  String.raw`Could not find ${WORD} in (?:any of the sources|locally installed gems)`,
 ];
+const LOOPBACK = String.raw`(?:127\.0\.0\.1|\[?::1\]?|localhost)`;
+const NO_SERVER = [
+  String.raw`ECONNREFUSED ${LOOPBACK}:(\d{2,5})\b`,
+  String.raw`${LOOPBACK}:(\d{2,5})\b.{0,40}refused`,
+  String.raw`${LOOPBACK}.{0,30}port (\d{2,5})\b.{0,60}(?:refused|couldn't connect)`,
+];
+const NO_DOCKER =
+  /connect to the docker daemon|docker\.sock|valid docker environment|working container runtime/i;
 const NO_FILE = [
   String.raw`no such file or directory, \w+ '${FILE}'`,
   String.raw`^\w[\w-]*: (?:can't open |cannot open |cannot access )?'?${FILE}'?: No such file or directory`,
@@ -57,6 +67,24 @@ export function findHint(
   const offline = result.result?.verify?.passed === false ? unreached : (said ?? unreached);
   const network = offline === null ? null : findNetworkHint(result, offline);
   if (network !== null || said === null) return network;
+  return findHostHint(result, said) ?? findMissingHint(said);
+}
+
+/** Services of the machine that a sandbox does not reach. */
+function findHostHint({ result }: DispatchResult, said: string): string | null {
+  const needsDocker = NO_DOCKER.test(said);
+  const port = find(said, NO_SERVER);
+  if (!needsDocker && port === null) return null;
+  const { hosts = [], sandbox } = result?.policy.grant ?? {};
+  if (sandbox === 'none') return null;
+  if (needsDocker)
+    return 'a sandbox reaches no Docker: whoever does controls the machine. Run these tests outside, or without a sandbox: --sandbox none';
+  if (hosts.includes('*')) return null;
+  const other = result?.verify?.passed === false ? '' : ', or use one of this machine: --network full';
+  return `no server of this run listens on port ${port}, and a sandbox has its own loopback. Start the server in the run${other}`;
+}
+
+function findMissingHint(said: string): string | null {
   const program = find(said, NO_PROGRAM);
   if (program !== null)
     return `${program} is not visible in the sandbox. Installed by the project: install it in your folder, node_modules and .venv come along. A tool under HOME: sandbox.toolchains: [~/ITS_FOLDER] in ~/.config/caisson/config.yaml`;

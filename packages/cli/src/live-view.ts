@@ -56,7 +56,8 @@ export function createLiveView(output: Output, runId: string, detail: Detail = '
       noteRepeats(before);
       if (isRepeat && detail !== 'verbose') return draw();
       if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
-      else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
+      else if (detail === 'verbose' && event.seq > 0)
+        output.note(formatEvent(event, output.style, output.wrapColumns()));
       else if (remark !== null) output.note(formatRemark(remark, format()));
       draw();
     },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { joinLine, line, render, STYLE, textLines } from './painted.ts';
+import { joinLine, line, render, STYLE, textLines, wrapLine } from './painted.ts';
 
 const { red, bold } = STYLE;
 
@@ -26,4 +26,24 @@ test('foreign text becomes a list of lines', () => {
     '  b\\u0007',
   ]);
   expect(render(joinLine(['a\n', red('b')], ' · '), false)).toBe('a\\u000a · b');
+});
+
+test('a long line is broken between words, below its text, and keeps its label', () => {
+  const long = line`${STYLE.red('error:')} ${'several words '.repeat(12).trim()}`;
+  const broken = wrapLine(long, 80, 2);
+  expect(broken.map((part) => render(part, false))).toEqual([
+    `error: ${'several words '.repeat(5).trim()}`,
+    `  ${'several words '.repeat(5)}several`,
+    '  words several words',
+  ]);
+  expect(render(broken[0] ?? '', true)).toMatch(/^\u001b\[31merror:\u001b\[39m several/);
+  expect(wrapLine(long, Infinity, 2)).toEqual([long]);
+});
+
+test('a style that goes on behind the break ends there', () => {
+  const [first = '', second = ''] = wrapLine(STYLE.dim('one two three'), 8, 2);
+  expect([render(first, true), render(second, true)]).toEqual([
+    '\u001b[2mone two\u001b[22m\u001b[39m',
+    '  three',
+  ]);
 });

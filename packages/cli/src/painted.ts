@@ -5,6 +5,7 @@
  */
 import { widthOf } from './format-values.ts';
 import { printable, printableLines } from './printable.ts';
+import { wrapText } from './wrap-text.ts';
 
 let make: (plain: string, painted: string) => Painted;
 let paintedOf: (line: Painted) => string;
@@ -58,6 +59,37 @@ export function line(texts: TemplateStringsArray, ...values: readonly (Line | nu
   ]);
   return joinLine(parts, '');
 }
+
+/**
+ * The line broken between words, what follows the first part after so many blanks; whole where there is no width, as in
+ * a pipe. Styles stay in the first part.
+ */
+export function wrapLine(given: Line, columns: number, indent: number): Lines {
+  if (widthOfLine(given) <= columns) return [given];
+  const plain = render(given, false);
+  const [first = ''] = wrapText(plain, columns);
+  const rest = wrapText(plain.slice(first.length).trimStart(), columns - indent);
+  return [
+    make(first, cutPainted(render(given, true), first.length)),
+    ...rest.map((text) => line`${' '.repeat(indent)}${text}`),
+  ];
+}
+
+/** The first characters with their styles; one that goes on behind them ends there. */
+function cutPainted(painted: string, length: number): string {
+  let cut = '';
+  let room = length;
+  for (const part of painted.split(STYLES)) {
+    const isStyle = part.startsWith('\u001b');
+    cut += isStyle ? part : part.slice(0, room);
+    if (!isStyle) room -= Math.min(room, part.length);
+    if (room === 0) break;
+  }
+  return STYLES.test(cut) ? `${cut}\u001b[22m\u001b[39m` : cut;
+}
+
+/** Escaped text has none of these. */
+const STYLES = /(\u001b\[\d+m)/;
 
 /** Parts of one line. */
 export function joinLine(parts: Lines, separator: string): Painted {

@@ -3,17 +3,23 @@ import { CaissonError, definedOnly, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
 import { LineProblem } from './line-problem.ts';
 import type { Output } from './output.ts';
-import { joinLine, line, textLines, type Line, type Lines, type Painted } from './painted.ts';
+import { joinLine, line, textLines, wrapLine, type Line, type Lines, type Painted } from './painted.ts';
 import { UsageError } from './usage-error.ts';
+
+const INDENT = 2;
 
 /** Reports to a person (or, with `-o json`, to a program) what failed and what to do; returns the exit code. */
 export function printError(thrown: unknown, output: Output, isDebug: boolean): ExitCode {
   const error = thrown instanceof LineProblem ? toUsageError(thrown) : thrown;
   const info = toErrorInfo(error);
-  if (output.format === 'human') output.note(describe(error, info.remedy, output));
+  if (output.format === 'human') output.note(wrapped(describe(error, info.remedy, output), output));
   else output.result({ error: info }, () => []);
   if (isDebug && error instanceof Error) output.note(textLines(error.stack ?? ''));
   return exitCodeOfError(info.code, error instanceof TaskRefusedError ? error.refusal.kind : undefined);
+}
+
+function wrapped(lines: Lines, output: Output): Lines {
+  return lines.flatMap((one) => wrapLine(one, output.wrapColumns(), INDENT));
 }
 
 function toUsageError({ message, remedy }: LineProblem): UsageError {

@@ -64,6 +64,24 @@ describe('the command line', () => {
     expect(out).toMatch(/Usage {2}caisson config \[KEY\]\n\nExamples\n {2}caisson config\n/);
   });
 
+  it('prints its version however it is asked', async () => {
+    const { out } = await caisson(['version']);
+    for (const word of ['--version', '-V', '-v'])
+      expect(await caisson([word])).toMatchObject({ code: 0, out });
+  });
+
+  it.each([
+    [['run', '--timeout', '3', '--', 'true'], '--timeout'],
+    [['run', '--stall-timeout', '3', '--', 'true'], '--stall-timeout'],
+    [['gc', '--older-than', '3'], '--older-than'],
+    [['board', '--session', 's', 'set', 'k', '"v"', '--ttl', '3'], '--ttl'],
+  ])('a duration without a unit is refused: %j', async (args, option) => {
+    expect(await caisson(args)).toMatchObject({
+      code: 2,
+      err: `error: ${option} needs a unit: "3" may be seconds or minutes. Write ${option} 3s or ${option} 3m.\n`,
+    });
+  });
+
   it('help fits into the terminal, and is data for a program that asks for it', async () => {
     for (const { name } of COMMANDS) {
       const { code, out } = await caisson([...name.split(' '), '--help']);

@@ -39,7 +39,7 @@ async function dispatchLine(
   output: ReturnType<typeof createOutput>,
 ): Promise<ExitCode> {
   const [first] = args;
-  if (first === '--version' || first === '-V')
+  if (first === '--version' || first === '-V' || first === '-v')
     return await dispatchLine(['version', ...args.slice(1)], rows, output);
   if (first === undefined || first === '--help' || first === '-h') {
     const { formatOverview } = await import('./help-text.ts');

@@ -4,6 +4,7 @@ import {
   getCurrentFolder,
   inspectTrust,
   isAgreed,
+  rehearseRegistration,
   TrustRequiredError,
   type Caisson,
   type CaissonOptions,
@@ -26,6 +27,16 @@ export async function withCaisson<T>(
   output?: Output,
 ): Promise<T> {
   return await use(stateDir, output === undefined ? {} : notices(output), work, output);
+}
+
+/** Registers, and makes the state folder for it, unless the registration is refused. */
+export async function withRegistry<T>(
+  stateDir: string | undefined,
+  output: Output,
+  register: (registry: Caisson['registry']) => Promise<T>,
+): Promise<T> {
+  await rehearseRegistration(register, { stateDir });
+  return await withCaissonToWrite(stateDir, output, ({ registry }) => register(registry));
 }
 
 /** The same for a command that writes and needs no earlier run: it makes the state folder. */

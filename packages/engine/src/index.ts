@@ -17,6 +17,7 @@ export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineAgents, type AgentOutlook, type AgentReport } from './operations/examine-agents.ts';
 export { inspectProject, type ProjectInspection } from './operations/inspect-project.ts';
+export { rehearseRegistration } from './operations/rehearse-registration.ts';
 export { rehearseRun } from './operations/rehearse-run.ts';
 export { examineState } from './operations/examine-state.ts';
 export {

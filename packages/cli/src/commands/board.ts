@@ -1,5 +1,6 @@
 import { DEFAULT_NAMESPACE, type BoardEntry, type Caisson } from '@caisson/engine';
-import { definedOnly, parseDuration } from '@caisson/protocol';
+import { definedOnly } from '@caisson/protocol';
+import { readDuration } from '../read-duration.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { printSessions } from '../format-sessions.ts';
@@ -74,7 +75,7 @@ async function act(
         value: readValue(value),
         by: { runId: null },
         ...(choices.append ? { mode: 'append' as const } : {}),
-        ...(choices.ttl === undefined ? {} : { ttlMs: parseDuration(choices.ttl) }),
+        ...(choices.ttl === undefined ? {} : { ttlMs: readDuration('--ttl', choices.ttl) }),
       });
       output.result(entry, () => formatEntries([entry]));
       return;

@@ -1,11 +1,13 @@
 import type { GarbageReport } from '@caisson/engine';
-import { parseDuration } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatBytes } from '../format-values.ts';
+import { wrapLine } from '../painted.ts';
 import { printWarnings } from '../print-warnings.ts';
+import { readDuration } from '../read-duration.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
+const INDENT = 2;
 const HELD_BACK_HINT =
   'Copy what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
 const KEPT_HINT =
@@ -54,13 +56,17 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       printWarnings(caisson, output);
       const older =
-        options['older-than'] === undefined ? undefined : parseDuration(options['older-than'], { minMs: 0 });
+        options['older-than'] === undefined
+          ? undefined
+          : readDuration('--older-than', options['older-than'], { minMs: 0 });
       const report = await caisson.gc({
         ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older }),
         ...(options['held-back'] === true ? { heldBackTtlMs: older ?? 0 } : {}),
         all: options.all === true,
       });
-      output.result(report, () => format(report));
+      output.result(report, () =>
+        format(report).flatMap((one) => wrapLine(one, output.wrapColumns(), INDENT)),
+      );
       return EXIT_CODES.finished;
     }),
 });

@@ -104,6 +104,6 @@ function createPrinter(output: Output): (event: EventEnvelope) => void {
     if (event.at.slice(0, 10) !== day)
       output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
     day = event.at.slice(0, 10);
-    output.line(formatEvent(event, output.style));
+    output.line(formatEvent(event, output.style, output.wrapColumns()));
   };
 }

@@ -3,7 +3,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { UsageError } from '../usage-error.ts';
 import { SECRETS_OPTION } from './registry.ts';
-import { withCaissonToWrite } from '../with-caisson.ts';
+import { withRegistry } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '--from FOLDER',
@@ -15,15 +15,15 @@ export const command = defineCommand({
     ...SECRETS_OPTION,
   },
   examples: [{ line: 'caisson register --from ./team', says: 'Everything the folder declares.' }],
-  run: ({ options, output }) =>
-    withCaissonToWrite(options['state-dir'], output, async (caisson) => {
-      if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
-      const registrations = await caisson.registry.registerFolder(options.from, {
-        allowsSecrets: options['allow-secrets'],
-      });
-      output.result(registrations, () =>
-        registrations.flatMap((registration) => formatRegistration(registration, output.style)),
-      );
-      return EXIT_CODES.finished;
-    }),
+  async run({ options, output }) {
+    const { from } = options;
+    if (from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
+    const registrations = await withRegistry(options['state-dir'], output, (registry) =>
+      registry.registerFolder(from, { allowsSecrets: options['allow-secrets'] }),
+    );
+    output.result(registrations, () =>
+      registrations.flatMap((registration) => formatRegistration(registration, output.style)),
+    );
+    return EXIT_CODES.finished;
+  },
 });

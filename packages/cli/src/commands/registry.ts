@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { formatTable } from '../format-table.ts';
 import { textLines, type Lines } from '../painted.ts';
-import { withCaisson, withCaissonToWrite } from '../with-caisson.ts';
+import { withCaisson, withRegistry } from '../with-caisson.ts';
 
 interface KindWords {
   readonly name: string;
@@ -38,15 +38,15 @@ export function registerCommand(kind: RegistryKind): Command {
     options: kind === 'envs' ? SECRETS_OPTION : {},
     positionals: { min: 2, max: 2 },
     examples: [{ line: `caisson ${kind} register ${example.join(' ')}`, says: 'Give it a name.' }],
-    run: ({ options, positionals, output }) =>
-      withCaissonToWrite(options['state-dir'], output, async (caisson) => {
-        const [given = '', path = ''] = positionals;
-        const registration = await caisson.registry.register(kind, given, path, {
-          allowsSecrets: 'allow-secrets' in options && options['allow-secrets'] === true,
-        });
-        output.result(registration, () => formatRegistration(registration, output.style));
-        return EXIT_CODES.finished;
-      }),
+    async run({ options, positionals, output }) {
+      const [given = '', path = ''] = positionals;
+      const allowsSecrets = 'allow-secrets' in options && options['allow-secrets'] === true;
+      const registration = await withRegistry(options['state-dir'], output, (registry) =>
+        registry.register(kind, given, path, { allowsSecrets }),
+      );
+      output.result(registration, () => formatRegistration(registration, output.style));
+      return EXIT_CODES.finished;
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 import type { DispatchRequest } from '@caisson/engine';
-import { definedOnly, parseDuration, parseMemory } from '@caisson/protocol';
+import { definedOnly, parseMemory } from '@caisson/protocol';
+import { readDuration } from '../read-duration.ts';
 import { UsageError } from '../usage-error.ts';
 import type { RunValues } from './run-options.ts';
 
@@ -22,9 +23,11 @@ export function toRequest(
     workspace: values.workspace as DispatchRequest['workspace'],
     bring: values.bring,
     base: values.base,
-    timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout),
+    timeoutMs: values.timeout === undefined ? undefined : readDuration('--timeout', values.timeout),
     stallTimeoutMs:
-      values['stall-timeout'] === undefined ? undefined : parseDuration(values['stall-timeout']),
+      values['stall-timeout'] === undefined
+        ? undefined
+        : readDuration('--stall-timeout', values['stall-timeout']),
     budget: definedOnly({
       usd: readNumber('--budget', values.budget),
       tokens: readNumber('--max-tokens', values['max-tokens']),

@@ -1,7 +1,5 @@
 /** Whether the first run of a project would be refused, found out before its state folder is made. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStamp, systemClock } from '@caisson/ground';
 import { rehearse, type DispatchRequest } from '../admission/index.ts';
@@ -10,6 +8,7 @@ import { bundlePath } from '../composition/bundle-path.ts';
 import { createDispatchSettings } from '../composition/dispatch-settings.ts';
 import { openBudget } from '../composition/open-budget.ts';
 import { findNoSandbox } from '../composition/probe-sandbox-here.ts';
+import { withScratchFolder } from '../composition/scratch-folder.ts';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { getCurrentFolder, readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { createMemoryLedger } from '../ledger/index.ts';
@@ -30,12 +29,7 @@ export async function rehearseRun(
   const config = await loadConfig({ flags: { state: stateDir } });
   if (inspectStateFolder(config).kind !== 'absent') return;
   await requireTrust(config);
-  const scratch = mkdtempSync(join(tmpdir(), 'caisson-rehearsal-'));
-  try {
-    await rehearse(openRehearsal(config, scratch), request);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  await withScratchFolder((scratch) => rehearse(openRehearsal(config, scratch), request));
 }
 
 /** The rooms of a project in which nothing has happened. Definitions are checked as they are stored, so they get a store. */

@@ -17,6 +17,7 @@ import {
 } from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
 import type { Registry } from './contract.ts';
+import { recallVersion } from './known-version.ts';
 import { modelApiOf } from './model-api.ts';
 import type { FoundRuntime } from './names-contract.ts';
 import { refuseOldVersion } from './refuse-old-version.ts';
@@ -81,7 +82,7 @@ export async function findRuntime(
   };
 }
 
-/** The program is asked where no npm package names it. */
+/** The program is asked where no npm package names it, and once for each file. */
 async function findVersion(
   { config, env }: RuntimeNamesOptions,
   path: string,
@@ -90,7 +91,10 @@ async function findVersion(
   const installed = findInstalledVersion(path, bins);
   if (installed !== null || testedRange === undefined) return installed;
   const project = { projectRoot: config.projectRoot, home: config.folders.home };
-  return (await askVersion(path, versionArgs, { searchPath: env['PATH'], project })).version;
+  return await recallVersion({ path, args: versionArgs, userState: config.folders.state }, async () => {
+    const { version } = await askVersion(path, versionArgs, { searchPath: env['PATH'], project });
+    return version;
+  });
 }
 
 function hashAdapter(name: string, path: string): { path: string; sha256: string } {

@@ -13,6 +13,7 @@ import { cleanCommits, type Clean } from './clean-commits.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { headsPrefix } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
+import { nameSome } from './name-some.ts';
 
 export interface AgentCommits {
   /** Our ref → the agent's commit; the objects are already in the custody's store. */
@@ -24,7 +25,6 @@ export interface AgentCommits {
 
 /** What was saved of the agent's refs, for a later save. */
 const SAVED_HEADS_FILE = 'saved-heads';
-const MAX_NAMED = 16;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
@@ -52,7 +52,7 @@ export async function saveAgentCommits(
     return { ...toCommits(heads), warnings: [...lost, ...describeHeads(heads)] };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    const names = listSome([...moved.keys()].map((name) => showName(name, clean)));
+    const names = nameSome([...moved.keys()].map((name) => showName(name, clean)));
     return {
       ...toCommits(new Map()),
       warnings: [...lost, `the agent's commits on ${names} could not be saved: ${error.message}; ${WHERE}`],
@@ -95,14 +95,9 @@ function describeHeads(heads: ReadonlyMap<string, SavedHead>): string[] {
   return [
     ...(lost.length === 0
       ? []
-      : [`the agent's ${listSome(lost)} could not be saved: there is no such commit; ${WHERE}`]),
-    ...(renamed.length === 0 ? [] : [`the agent's commits are kept under other names: ${listSome(renamed)}`]),
+      : [`the agent's ${nameSome(lost)} could not be saved: there is no such commit; ${WHERE}`]),
+    ...(renamed.length === 0 ? [] : [`the agent's commits are kept under other names: ${nameSome(renamed)}`]),
   ];
-}
-
-function listSome(names: readonly string[]): string {
-  const rest = names.length - MAX_NAMED;
-  return names.slice(0, MAX_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
 async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<ReadonlyMap<string, SavedHead>> {

@@ -12,6 +12,7 @@ import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { describeMissingSubmodules } from './submodule-links.ts';
+import { nameSome } from './name-some.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
 const MAX_NAMED = 5;
@@ -29,7 +30,7 @@ export interface Baseline {
   readonly ignoreRules: string;
   readonly warnings: readonly string[];
   /** Files of the user that are too large to be part of it. */
-  readonly oversized: readonly string[];
+  readonly oversized: readonly OversizedFile[];
   /** Files that differ from the base commit only because the user's git converts contents. */
   readonly conversions?: readonly Conversion[];
 }
@@ -84,9 +85,8 @@ async function takePresent(
       ...(await describeMissingSubmodules(repository, gitDir, staged.tree)),
       ...staged.warnings,
       ...(isInPlace ? [] : describeHiddenFiles(staged.hidden ?? [])),
-      ...staged.oversized.map(describeLeftBehind),
     ],
-    oversized: staged.oversized.map(({ path }) => path),
+    oversized: staged.oversized,
     conversions,
   };
 }
@@ -168,7 +168,11 @@ function describeHiddenFiles(paths: readonly string[]): string[] {
   ];
 }
 
-/** The warning for a file that is too large to be brought along. */
-export function describeLeftBehind({ path, size }: OversizedFile): string {
-  return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
+/** The warning for files that are too large to be part of the baseline. */
+export function describeLeftBehind(files: readonly OversizedFile[]): string[] {
+  if (files.length === 0) return [];
+  const names = nameSome(files.map(({ path, size }) => `${path} (${size} bytes)`));
+  return [
+    `too large to be captured (limits.captureFile, limits.capture), so not part of the baseline: ${names}`,
+  ];
 }

@@ -34,6 +34,7 @@ import {
 } from './held-back.ts';
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
+import { nameSome } from './name-some.ts';
 import { pinBase, pinBranch } from './pins.ts';
 
 /** Names the saved tree; removal compares the files with it. */
@@ -105,7 +106,7 @@ async function takeCheckpoint(
     warnings: [
       ...(await describeLeftOut(prepared, staged)),
       ...agent.warnings,
-      ...describeHidden(prepared, hidden).map(({ what, get }) => `${what} is not in the patch: ${get}`),
+      ...(hidden.length === 0 ? [] : [describeAllHidden(prepared, hidden)]),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
       ...(file === null || branch?.isHeld !== true
         ? []
@@ -162,11 +163,12 @@ async function describeLeftOut(
 }
 
 function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedFile[]): string[] {
-  const reported = files.slice(0, MAX_NAMED).map((file) => describeKept(prepared, file));
-  const rest = files.length - reported.length;
-  return rest === 0
-    ? reported
-    : [...reported, `and ${rest} more files that are too large to be captured; they are kept there, too`];
+  if (files.length === 0) return [];
+  const names = nameSome(files.map(({ path, size }) => `${path} (${size} bytes)`));
+  const place = prepared.kind === 'in-place' ? 'they stay where they are' : describePlace(prepared);
+  return [
+    `too large to be captured (limits.captureFile, limits.capture), so not in the patch: ${names}; ${place}`,
+  ];
 }
 
 /** W2: what the run's own ignore rules hide. */
@@ -181,18 +183,17 @@ function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): 
   return [...reported, more];
 }
 
+function describeAllHidden(prepared: PreparedWorkspace, paths: readonly string[]): string {
+  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${heldBackPlace(prepared)}/. .`;
+}
+
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */
 function describeChanged(prepared: PreparedWorkspace, path: string): string {
-  return `${path} (workspace.include) was changed and is not in the patch; ${describePlace(prepared, path)}`;
+  return `${path} (workspace.include) was changed and is not in the patch; ${describePlace(prepared)}`;
 }
 
-function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile): string {
-  const place = prepared.kind === 'in-place' ? 'it stays where it is' : describePlace(prepared, path);
-  return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; ${place}`;
-}
-
-function describePlace(prepared: PreparedWorkspace, path: string): string {
-  return `it is kept in ${join(heldBackPlace(prepared), path)} until you take it away (caisson forget ${prepared.runId})`;
+function describePlace(prepared: PreparedWorkspace): string {
+  return `kept in ${heldBackPlace(prepared)} until you take it away (caisson forget ${prepared.runId})`;
 }
 
 interface MadeBranch extends PlannedBranch {

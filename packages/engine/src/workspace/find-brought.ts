@@ -2,8 +2,8 @@
  * Ignored folders that commands need: installed packages, virtual environments, caches of compilers. A worktree has none
  * of them; the sandbox shows the user's own with a private overlay on top (decision 0027).
  *
- * F1  Only what git ignores is brought: what a tool of the project is known to need, and what the user names. A file is
- *     copied, as with `workspace.include`.
+ * F1  Only what the workspace does not have is brought: what git ignores and a tool of the project is known to need, or the
+ *     user names; and, if named, a file that is too large for the baseline. A file is copied, as with `workspace.include`.
  * F2  No link is followed: neither a folder that is one, nor one on the way to it.
  * F3  Nothing that Caisson keeps out is brought.
  * F4  No folder is searched: git lists the files of the known tools, and only the places beside them are looked at.
@@ -33,12 +33,14 @@ interface Places {
   readonly top: string;
   readonly gitDir: string;
   readonly home: string;
+  /** Files that are too large for the baseline, relative to `top`. */
+  readonly oversized?: readonly string[];
 }
 
 /** `gitDir` is ours: its index has the files of the workspace, and it has the repository's ignore rules. */
 export async function findBrought(
   options: PrepareOptions,
-  { top, gitDir, home }: Places,
+  { top, gitDir, home, oversized = [] }: Places,
 ): Promise<FoundFolders> {
   const { detect = false, paths = [] } = options.bring ?? {};
   const refused = paths.flatMap((path) => {
@@ -56,6 +58,7 @@ export async function findBrought(
     (path) => kindOf(top, path) !== null && !isKeptOut(options, join(top, path)),
   );
   const ignored = await listIgnored(top, gitDir, places);
+  const isMissing = (path: string): boolean => ignored.has(path) || oversized.includes(path);
   const ofKind = (kind: Kind): string[] => places.filter((path) => kindOf(top, path) === kind);
   const folders = ofKind('folder').filter((path) => ignored.has(path));
   const { caches, warnings } = findCachesOf(
@@ -66,7 +69,7 @@ export async function findBrought(
   return {
     folders: fitting,
     files: ofKind('file')
-      .filter((path) => ignored.has(path))
+      .filter(isMissing)
       .map((path) => relative(relative(top, options.projectRoot), path)),
     caches,
     warnings: [
@@ -74,7 +77,7 @@ export async function findBrought(
       ...warnings,
       ...refused.map(({ path, why }) => `${path} ${why}, and was not brought`),
       ...named
-        .filter((path) => !ignored.has(path))
+        .filter((path) => !isMissing(path))
         .map((path) => `--bring: ${path} is not ignored by git, so the workspace has it already`),
       ...describeLeftOut(folders.slice(fitting.length)),
     ],

@@ -29,6 +29,7 @@ import {
 import type { WorkBeside } from '@caisson/protocol';
 
 import type { PreparedWorkspace } from './contract.ts';
+import { nameSome } from './name-some.ts';
 
 const MAX_COMMITS = 20_000;
 const MAX_BESIDE = 100;
@@ -173,10 +174,7 @@ export function describeHeldBack(
     ? `git fetch ${file}`
     : `git --git-dir=${prepared.custodyDir} fetch ${file}`;
   const names = [...new Set([...found.risks.map(({ path }) => path), ...found.headPaths])];
-  const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} more` : '');
-  return [
-    `held back from every ref of the repository: ${shown}; the complete work is in ${file} (look at it: ${fetch} ${found.ref})`,
-  ];
+  return [`held back from git: ${nameSome(names)}; the complete work: ${fetch} ${found.ref}`];
 }
 
 /** Commits that are not in the patch, and how a person gets them. */

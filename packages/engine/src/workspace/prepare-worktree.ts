@@ -1,13 +1,22 @@
 /** A worktree: our own folder with the baseline's files, and a git dir for the agent. */
+import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { createGit, includeFiles, rememberStaged, takeMark, type StageMark } from '@caisson/ground';
+import {
+  createGit,
+  includeFiles,
+  rememberStaged,
+  takeMark,
+  type OversizedFile,
+  type StageMark,
+} from '@caisson/ground';
+import { shellQuote } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import { takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
+import { describeLeftBehind, takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { writeAgentIndex } from './conversions.ts';
 import { prepareCleanRoom } from './prepare-clean-room.ts';
@@ -38,7 +47,10 @@ export async function prepareWorktree(
   ]);
   const [refs, found] = await awaitAll([
     listRefs(repository),
-    findBrought(options, { top: repository.top, gitDir: baseline.gitDir, home: user.home }),
+    findBrought(options, {
+      ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
+      oversized: baseline.oversized.map((file) => file.path),
+    }),
     checkOut(baseline.gitDir, path, options),
   ]);
   const include = [...options.include, ...found.files];
@@ -75,11 +87,34 @@ export async function prepareWorktree(
     cleanRoom,
     brought: [...brought, ...placeCaches(found.caches, user.home)],
     exclude: [...copied, ...brought.map((folder) => folder.path)],
-    warnings: [...found.warnings, ...included.missing.map((name) => describeMissing(options, name))],
+    warnings: [
+      ...found.warnings,
+      ...included.missing.map((name) => describeMissing(options, name)),
+      ...describeUnseen(
+        baseline.oversized.filter((file) => !copied.includes(file.path)),
+        (file) => existsSync(join(path, file.path)),
+      ),
+    ],
   });
   const mark = await rememberCheckout(prepared);
   await rememberIncluded(prepared, copied, mark.changedAtMs);
   return prepared;
+}
+
+/** What git tracks is not replaced by a copy. */
+function describeUnseen(
+  files: readonly OversizedFile[],
+  isTracked: (file: OversizedFile) => boolean,
+): string[] {
+  const unseen = files.filter((file) => !isTracked(file));
+  const bring = unseen.slice(0, 1).map(({ path }) => `--bring ${shellQuote(path)}`);
+  const one = unseen.length === 1 ? 'it; name it' : 'them; name each';
+  return [
+    ...describeLeftBehind(files.filter(isTracked)).map(
+      (said) => `${said}: the run sees what git has of it; with a higher limit it sees the file`,
+    ),
+    ...describeLeftBehind(unseen).map((said) => `${said}: the run does not see ${one}: ${bring.join('')}`),
+  ];
 }
 
 function describeMissing({ projectRoot }: PrepareOptions, name: string): string {

@@ -170,7 +170,7 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     baselineCommit: null,
     ...definedOnly({ cleanRoom }),
     exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],
-    warnings: [...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
+    warnings: [...staged.warnings, ...describeLeftBehind(staged.oversized)],
   };
 }
 
@@ -203,8 +203,8 @@ async function prepareInPlace(
     agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
     brought: placeCaches(caches, user.home),
-    exclude: baseline.oversized, // the user's own: a file too large for the baseline is no work of the agent
-    warnings,
+    warnings: [...describeLeftBehind(baseline.oversized), ...warnings],
+    exclude: baseline.oversized.map(({ path }) => path), // the user's own: a file too large for the baseline is no work of the agent
   });
 }
 

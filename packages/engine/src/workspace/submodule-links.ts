@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGit } from '@caisson/ground';
 import type { Repository } from './locate-repository.ts';
+import { nameSome } from './name-some.ts';
 
 export interface Link {
   readonly path: string;
@@ -18,8 +19,6 @@ export async function listLinks(gitDir: string, tree: string): Promise<Link[]> {
   });
 }
 
-const MAX_SHOWN = 5;
-
 /** One warning for all that are not checked out. In the baseline only those are still links. */
 export async function describeMissingSubmodules(
   { top }: Pick<Repository, 'top'>,
@@ -29,7 +28,7 @@ export async function describeMissingSubmodules(
   if (!existsSync(join(top, '.gitmodules'))) return [];
   const paths = (await listLinks(gitDir, baselineTree)).map(({ path }) => path);
   if (paths.length === 0) return [];
-  const more = paths.length > MAX_SHOWN ? ` and ${paths.length - MAX_SHOWN} more` : '';
-  const names = `${paths.slice(0, MAX_SHOWN).join(', ')}${more}`;
-  return [`not checked out, so empty for the run: submodule ${names}; git submodule update --init gets it`];
+  return [
+    `not checked out, so empty for the run: submodule ${nameSome(paths)}; git submodule update --init gets it`,
+  ];
 }
