@@ -24,7 +24,7 @@ async function open(over: 'process' | 'daemon'): Promise<Opened> {
   const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
   if (over === 'daemon') {
     expect(await project.caisson('up', '-d')).toMatchObject({ code: 0 });
-    onTestFinished(() => void project.caisson('down', '--now'));
+    onTestFinished(async () => void (await project.caisson('down', '--now')));
   }
   const caisson = await createCaisson({
     cwd: project.root,

@@ -55,15 +55,8 @@ export async function prepareWorktree(
   ]);
   const include = [...options.include, ...found.files];
   const agentGitOptions = {
-    repository,
+    ...describeAgentGit(attemptDir, repository, baseline),
     refs,
-    path: join(attemptDir, 'agent-git'),
-    target: join(repository.top, '.git'),
-    headRef: baseline.headRef,
-    headCommit: baseline.baseCommit,
-    indexFile: join(baseline.gitDir, 'index'),
-    ignoreRules: baseline.ignoreRules,
-    givenRefsFile: join(attemptDir, 'given-refs'),
     sandboxed: isSandboxed,
   };
   const [agentGit, cleanRoom, included] = await awaitAll([
@@ -81,6 +74,7 @@ export async function prepareWorktree(
     await writeAgentIndex(join(attemptDir, 'agent-git', 'index'), path, conversions);
   const copied = included.brought.map((name) => join(project, name));
   const brought = placeFolders(found.folders, repository.top, path);
+  const uncopied = baseline.oversized.filter((file) => !copied.includes(file.path));
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
@@ -90,15 +84,25 @@ export async function prepareWorktree(
     warnings: [
       ...found.warnings,
       ...included.missing.map((name) => describeMissing(options, name)),
-      ...describeUnseen(
-        baseline.oversized.filter((file) => !copied.includes(file.path)),
-        (file) => existsSync(join(path, file.path)),
-      ),
+      ...describeUnseen(uncopied, (file) => existsSync(join(path, file.path))),
     ],
   });
   const mark = await rememberCheckout(prepared);
   await rememberIncluded(prepared, copied, mark.changedAtMs);
   return prepared;
+}
+
+function describeAgentGit(attemptDir: string, repository: Repository, baseline: Baseline) {
+  return {
+    repository,
+    path: join(attemptDir, 'agent-git'),
+    target: join(repository.top, '.git'),
+    headRef: baseline.headRef,
+    headCommit: baseline.baseCommit,
+    indexFile: join(baseline.gitDir, 'index'),
+    ignoreRules: baseline.ignoreRules,
+    givenRefsFile: join(attemptDir, 'given-refs'),
+  };
 }
 
 /** What git tracks is not replaced by a copy. */
