@@ -15,17 +15,22 @@ const RUN = ['run', '--runtime', 'command', '--workspace'];
 export async function measureCommandLine(): Promise<BenchRow[]> {
   const scratch = createScratch('command-line');
   const repository = createScratch('repository');
+  const served = createScratch('served');
+  const daemon = (...args: string[]): Promise<number> =>
+    timeProgram(process.execPath, [CLI, ...args], served);
   try {
     await makeRepository(repository);
-    return await measure(scratch, repository);
+    await daemon('up', '-d');
+    return await measure(scratch, repository, served);
   } finally {
-    scratch.remove();
-    repository.remove();
+    await daemon('down', '--now');
+    for (const each of [scratch, repository, served]) each.remove();
   }
 }
 
-async function measure(scratch: Scratch, repository: Scratch): Promise<BenchRow[]> {
+async function measure(scratch: Scratch, repository: Scratch, served: Scratch): Promise<BenchRow[]> {
   const node = (...args: string[]): Promise<number> => timeProgram(process.execPath, args, scratch);
+  const asked = (...args: string[]): Promise<number> => timeProgram(process.execPath, [CLI, ...args], served);
   let worktrees = 0;
   const ms = await measureInTurns(ROUNDS, {
     three: async () => (await node('-e', '0')) + (await node('-e', '0')) + (await node('-e', '0')),
@@ -33,6 +38,8 @@ async function measure(scratch: Scratch, repository: Scratch): Promise<BenchRow[
     one: () => node('-e', '0'),
     version: () => node(CLI, 'version'),
     runs: () => node(CLI, 'runs'),
+    servedEmpty: () => asked(...RUN, 'empty', '--', 'true'),
+    servedRuns: () => asked('runs'),
     worktree: () => timeProgram(process.execPath, [CLI, ...RUN, 'worktree', '--', 'true'], repository),
     add: () => addWorktree(repository, (worktrees += 1)),
   });
@@ -47,8 +54,14 @@ async function measure(scratch: Scratch, repository: Scratch): Promise<BenchRow[
       peerMs: 2 * ms.three + 1.5 * ms.add,
       atMost: 1,
     }),
+    ratioRow('run a command in an empty workspace through a daemon, end to end', ms.servedEmpty, {
+      peer: 'node -e 0 three times in a row',
+      peerMs: ms.three,
+      atMost: 1.3,
+    }),
     extraRow('caisson version', ms.version, ms.one, 10),
     extraRow('caisson runs', ms.runs, ms.one, 25),
+    extraRow('caisson runs, through a daemon', ms.servedRuns, ms.one, 25),
   ];
 }
 
