@@ -14,7 +14,7 @@ import {
 } from '@caisson/ground';
 import { shellQuote } from '@caisson/protocol';
 
-import { createAgentGit } from './agent-git.ts';
+import { createAgentGit, type AgentGitOptions } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
 import { describeLeftBehind, takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
@@ -26,7 +26,7 @@ import { placeCaches } from './brought-caches.ts';
 import { findBrought, placeFolders } from './find-brought.ts';
 import { beginWithMerged } from './merge-problem.ts';
 import { rememberIncluded } from './included-memory.ts';
-import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import { listRefs, type Ref, type Repository, type UserFolders } from './locate-repository.ts';
 import { excludedPaths, makeGitDir, signalOf } from './stage-present.ts';
 
 /** How often to wait until the file system's clock moves; it does so every 1 to 10 ms. */
@@ -54,18 +54,7 @@ export async function prepareWorktree(
     checkOut(baseline.gitDir, path, options),
   ]);
   const include = [...options.include, ...found.files];
-  const agentGitOptions = {
-    repository,
-    refs,
-    path: join(attemptDir, 'agent-git'),
-    target: join(repository.top, '.git'),
-    headRef: baseline.headRef,
-    headCommit: baseline.baseCommit,
-    indexFile: join(baseline.gitDir, 'index'),
-    ignoreRules: baseline.ignoreRules,
-    givenRefsFile: join(attemptDir, 'given-refs'),
-    sandboxed: isSandboxed,
-  };
+  const agentGitOptions = describeAgentGit({ attemptDir, repository, baseline, refs, isSandboxed });
   const [agentGit, cleanRoom, included] = await awaitAll([
     createAgentGit(agentGitOptions),
     prepareCleanRoom({ ...options, include }, attemptDir, project, agentGitOptions),
@@ -99,6 +88,35 @@ export async function prepareWorktree(
   const mark = await rememberCheckout(prepared);
   await rememberIncluded(prepared, copied, mark.changedAtMs);
   return prepared;
+}
+
+interface WorktreeGit {
+  readonly attemptDir: string;
+  readonly repository: Repository;
+  readonly baseline: Baseline;
+  readonly refs: readonly Ref[];
+  readonly isSandboxed: boolean;
+}
+
+function describeAgentGit({
+  attemptDir,
+  repository,
+  baseline,
+  refs,
+  isSandboxed,
+}: WorktreeGit): AgentGitOptions {
+  return {
+    repository,
+    refs,
+    path: join(attemptDir, 'agent-git'),
+    target: join(repository.top, '.git'),
+    headRef: baseline.headRef,
+    headCommit: baseline.baseCommit,
+    indexFile: join(baseline.gitDir, 'index'),
+    ignoreRules: baseline.ignoreRules,
+    givenRefsFile: join(attemptDir, 'given-refs'),
+    sandboxed: isSandboxed,
+  };
 }
 
 /** What git tracks is not replaced by a copy. */
