@@ -23,7 +23,12 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? 'latest');
-      const { runId, risky = [], beside = [], outsideScope = [] } = await caisson.show(positionals[0] ?? 'latest');
+      const {
+        runId,
+        risky = [],
+        beside = [],
+        outsideScope = [],
+      } = await caisson.show(positionals[0] ?? 'latest');
       if (output.format !== 'human')
         output.result(
           {
