@@ -80,7 +80,7 @@ async function startServer({ account }: Person): Promise<Server> {
   };
 }
 
-/** Only root can start a server that logs in somebody else. */
+/** Only root can start a server that logs in another user. */
 describe.each(PEOPLE.filter((who) => who === 'ordinary user'))('a connection of an %s that breaks', (who) => {
   let person: Person;
   let server: Server;

@@ -22,7 +22,7 @@ export interface RuledPaths {
   readonly readOnly: readonly string[];
   /** Folders of the machine that a rule names by their absolute path; everything there is read-only anyway. */
   readonly outside: readonly string[];
-  /** Brought folders that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
+  /** Brought folders, and settings of tools, that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
   readonly unbrought: readonly string[];
   /** Why the sandbox cannot hide all that a `no-access` rule names, or `null`. */
   readonly refusal: string | null;
@@ -83,7 +83,8 @@ function findUnbrought({ workspace: { brought = [] }, sandbox }: Job, rules: rea
     .filter(({ path, action }) => action === 'no-access' && /^[/~]/.test(path))
     .map(({ path }) => fixedBase(path.replace(/^~/, sandbox.home)));
   const holds = (folder: string, path: string): boolean => `${path}/`.startsWith(`${folder}/`);
-  return brought
+  const settings = (sandbox.files ?? []).map(({ path }) => ({ source: path, target: path }));
+  return [...brought, ...settings]
     .filter(({ source }) => bases.some((base) => holds(base, source) || holds(source, base)))
     .map(({ target }) => target);
 }
