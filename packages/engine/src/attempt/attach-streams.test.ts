@@ -6,7 +6,7 @@ import { attachStreams } from './attach-streams.ts';
 const ATTACHED = { attached: { output: true, input: false, isMerged: false } } as Job;
 const PIECE_BYTES = 64 * 1024;
 
-/** A worker's pipe and a reader that takes each write when it is told to. */
+/** A worker's pipe and a reader that takes each write when the test lets it. */
 function attach() {
   const output = new PassThrough();
   const writes: { name: OutputName; text: string; take: () => void }[] = [];

@@ -12,7 +12,7 @@ import {
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
-import type { WorkBeside } from '@caisson/protocol';
+import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
 import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
 import { makeBranchCommit } from './branch-commit.ts';
@@ -183,15 +183,18 @@ function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): 
   const rest = paths.length - MAX_NAMED;
   const reported = paths.slice(0, MAX_NAMED).map((path) => ({
     what: `${path} (ignored by rules that the run wrote)`,
-    get: `cp -r ${join(heldBackPlace(prepared), path)} .`,
+    get: `cp -r ${shellQuote(join(heldBackPlace(prepared), path))} .`,
   }));
   if (rest <= 0) return reported;
-  const more = { what: `${rest} more such files`, get: `cp -r ${heldBackPlace(prepared)}/. .` };
+  const more = {
+    what: `${rest} more such files`,
+    get: `cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`,
+  };
   return [...reported, more];
 }
 
 function describeAllHidden(prepared: PreparedWorkspace, paths: readonly string[]): string {
-  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${heldBackPlace(prepared)}/. .`;
+  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`;
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */
