@@ -1,4 +1,5 @@
 /** Work that no checkpoint has is never deleted by itself. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -111,4 +112,15 @@ it('gc --held-back deletes what gc names, and names what it deletes', { timeout:
   ]);
   const deleted = await project.caisson('gc', '--held-back');
   expect([deleted.stdout, existsSync(place)]).toEqual([expect.stringContaining(`for good: ${place}`), false]);
+});
+
+it('a line to be copied runs nothing that the agent put into a name', { timeout: 120_000 }, async () => {
+  const project = createProject();
+  const program =
+    "git switch -qc 'x$(touch${IFS}branch)'; echo y >y; git add -A; git commit -qm mine; git switch -q main; printf '*\\n' >.gitignore; echo z >'a;touch file'";
+  const { beside = [] } = await project.run('--', 'sh', '-c', program);
+  expect(beside.map(({ what }) => what).join()).toContain('a;touch file');
+  for (const { get } of beside) execFileSync('sh', ['-c', `${get} || true`], { cwd: project.root });
+  for (const made of ['branch', 'file']) expect(existsSync(join(project.root, made))).toBe(false);
+  expect(readFileSync(join(project.root, 'a;touch file'), 'utf8')).toBe('z\n');
 });

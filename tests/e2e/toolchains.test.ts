@@ -84,6 +84,13 @@ it(
     project.write('../home/.config/caisson/config.yaml', 'sandbox: { toolchains: [~/.config/mise] }\n');
     const shown = await project.caisson('run', '--', 'of-mise');
     expect(shown.stdout, shown.stderr).toContain('run = "of-the-user"');
+    project.write(
+      'caisson.yaml',
+      'policy: { rules: [{ path: "~/.tool-versions", action: no-access, reason: private }] }\n',
+    );
+    const ruled = await project.caisson('run', '--', 'of-asdf');
+    expect(ruled.code).not.toBe(0);
+    expect(ruled.stderr).toMatch(/not brought, because a no-access rule is about it: \S+\.tool-versions/);
     project.env['PATH'] = usual;
     const without = await project.caisson(
       'run',

@@ -19,7 +19,7 @@ const PACKAGES = [
     'maven-debian-helper',
     'junit4',
   ],
-  ...['libsurefire-java', 'python3-venv', 'python3-pytest', 'dpkg-dev'],
+  ...['libsurefire-java', 'python3-venv', 'python3-pytest', 'dpkg-dev', 'openssh-server', 'openssh-client'],
 ];
 
 export default function installTools(): void {

@@ -10,6 +10,8 @@ import { SOURCES } from './install-tools.ts';
 
 export interface Person {
   readonly home: string;
+  /** The name to log in with; null for who calls. */
+  readonly account: string | null;
   /** A new empty folder of theirs. */
   makeFolder(name: string): string;
   /** Runs a script on the host; throws with what it printed. */
@@ -21,7 +23,8 @@ export interface Person {
 export const PEOPLE = process.getuid?.() === 0 ? (['root', 'ordinary user'] as const) : (['myself'] as const);
 
 const LIMIT_MS = 180_000;
-const ACCOUNT = 'caisson-projects';
+/** A name of its own: an earlier call that was killed may have left one. */
+const ACCOUNT = `caisson-projects-${process.pid}`;
 
 export function becomePerson(who: (typeof PEOPLE)[number]): Person {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-projects-')));
@@ -56,6 +59,7 @@ export function becomePerson(who: (typeof PEOPLE)[number]): Person {
   };
   return {
     home,
+    account: isOrdinary ? ACCOUNT : null,
     makeFolder(name) {
       run(home, ['mkdir', '-p', name]);
       return join(home, name);

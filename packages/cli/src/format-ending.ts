@@ -50,7 +50,7 @@ export function formatEnding(
     );
   lines.push(...describeOutcome(result, style, work));
   lines.push(...describeHint(result, work.isOfCommand, work.unreached).map((text) => `  ${text}`));
-  lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
+  lines.push(...[...listSomeBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
   if (result.status === 'done' && !work.isOfCommand)
@@ -146,6 +146,17 @@ export function listOutsideScope({ outsideScope = [] }: Pick<DispatchResult, 'ou
 /** Work that neither `diff` nor `apply` shows. */
 export function listBeside({ beside = [] }: Pick<DispatchResult, 'beside'>): string[] {
   return beside.map(({ what, get }) => `not in the patch: ${what}; get it: ${get}`);
+}
+
+const MAX_BESIDE_SHOWN = 3;
+
+/** The same in short, where it is not the main thing. */
+export function listSomeBeside({ runId, beside = [] }: Pick<DispatchResult, 'runId' | 'beside'>): string[] {
+  const rest = beside.length - MAX_BESIDE_SHOWN;
+  return [
+    ...listBeside({ beside: beside.slice(0, MAX_BESIDE_SHOWN) }),
+    ...(rest > 0 ? [`not in the patch: ${rest} more; all of them: caisson show ${runId}`] : []),
+  ];
 }
 
 type Sealed = NonNullable<DispatchResult['result']>;

@@ -78,7 +78,7 @@ function findHostHint({ result }: DispatchResult, said: string): string | null {
   const { hosts = [], sandbox } = result?.policy.grant ?? {};
   if (sandbox === 'none') return null;
   if (needsDocker)
-    return 'a sandbox reaches no Docker: a program that does controls the machine. Run these tests outside, or without a sandbox: --sandbox none';
+    return 'a sandbox reaches no Docker, because Docker controls the whole machine. Run these tests outside, or without a sandbox: --sandbox none';
   if (hosts.includes('*')) return null;
   const other = result?.verify?.passed === false ? '' : ', or use one of this machine: --network full';
   return `no server of this run listens on port ${port}, and a sandbox has its own loopback. Start the server in the run${other}`;

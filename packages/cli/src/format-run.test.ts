@@ -181,3 +181,12 @@ test('a run that is under way has no duration yet', () => {
   });
   expect(toText(queued)).toMatch(/^preparing {2}run_/);
 });
+
+test('much work beside the patch is listed in show, and counted in the ending', () => {
+  const beside = [1, 2, 3, 4, 5].map((number) => ({ what: `${number}.log`, get: `cp ${number}.log .` }));
+  const count = (text: string) => text.match(/not in the patch: \d\.log; get it: cp/g)?.length;
+  expect(count(show({ beside }))).toBe(5);
+  const ending = toText(formatEnding({ ...result, beside }, STYLE));
+  expect(count(ending)).toBe(3);
+  expect(ending).toContain(`  not in the patch: 2 more; all of them: caisson show ${RUN}`);
+});

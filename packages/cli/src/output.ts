@@ -40,7 +40,7 @@ export interface Output {
   /** Foreign bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
   copy(bytes: Uint8Array, options?: CopyOptions): void;
   /** Foreign bytes as they come, to the same stream of ours; resolves when they are taken, or nobody reads. */
-  pass(name: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
+  pass(name: 'stdout' | 'stderr', parts: readonly Uint8Array[]): Promise<void>;
 }
 
 export interface CopyOptions {
@@ -95,9 +95,9 @@ export function createOutput(
     status: lastLine.status,
     prompt: lastLine.prompt,
     endPrompt: lastLine.endPrompt,
-    async pass(name, bytes) {
+    async pass(name, parts) {
       lastLine.status(null);
-      await passer.pass(name, bytes);
+      await passer.pass(name, parts);
     },
     copy(bytes, { isRaw = false, format: show } = {}) {
       if (!stdout.isTTY || isRaw) write(stdout, bytes);

@@ -10,7 +10,7 @@ export interface OutputStreams {
 type Name = keyof OutputStreams;
 
 export interface Passer {
-  pass(name: Name, bytes: Uint8Array): Promise<void>;
+  pass(name: Name, parts: readonly Uint8Array[]): Promise<void>;
   /** Whether the terminal's last line is a part of the command's, or is being written. */
   isInLine(): boolean;
   /** Whether a line break is missing before something else; asked once. */
@@ -29,17 +29,19 @@ export function createPasser(streams: OutputStreams, onLost: (name: Name, error:
       isInLine = false;
       return wasInLine;
     },
-    async pass(name, bytes) {
+    async pass(name, parts) {
       if (gone.has(name)) return;
       const { isTTY } = streams[name];
-      const shown = isTTY ? Buffer.from(toPrintable(decoders[name].decode(bytes, { stream: true }))) : bytes;
+      const decode = (): string => decoders[name].decode(Buffer.concat(parts), { stream: true });
+      const shown = isTTY ? [Buffer.from(toPrintable(decode()))] : parts;
       isInLine ||= isTTY;
       const isTaken = await writeAll(FDS[name], shown).catch((error: unknown) => {
         onLost(name, error as Error);
         return false;
       });
       if (!isTaken) gone.add(name);
-      if (isTTY && shown.length > 0) isInLine = shown.at(-1) !== NEWLINE;
+      const last = shown.at(-1)?.at(-1);
+      if (isTTY && last !== undefined) isInLine = last !== NEWLINE;
     },
   };
 }

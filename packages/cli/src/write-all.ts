@@ -1,29 +1,43 @@
-/** Writes without holding up this process, however slow the reader is: node writes to a pipe in its own thread's time. */
-import { write } from 'node:fs';
+/** Writes without holding up this process, however slow the reader is: a full pipe is tried again, never waited for. */
+import { writev } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const FULL_MS = 5;
+/** A reader that keeps up empties a pipe in less time than any timer takes. */
+const TRIES_AT_ONCE = 4;
+const MAX_PAUSE_MS = 5;
 
 /** Resolves with false when there is no reader any more; rejects when the bytes find no room. */
-export async function writeAll(fd: number, bytes: Uint8Array): Promise<boolean> {
-  let at = 0;
-  while (at < bytes.length) {
-    const result = await writeSome(fd, bytes, at);
+export async function writeAll(fd: number, parts: readonly Uint8Array[]): Promise<boolean> {
+  let left = withoutFirst(parts, 0);
+  let tries = 0;
+  while (left.length > 0) {
+    const result = await writeSome(fd, left);
     if (result === 'gone') return false;
-    if (result === 'full') await pause(FULL_MS);
-    else at += result;
+    tries = result === 'full' ? tries + 1 : 0;
+    if (tries > TRIES_AT_ONCE) await pause(Math.min(tries - TRIES_AT_ONCE, MAX_PAUSE_MS));
+    if (result !== 'full') left = withoutFirst(left, result);
   }
   return true;
 }
 
-function writeSome(fd: number, bytes: Uint8Array, at: number): Promise<number | 'full' | 'gone'> {
+function writeSome(fd: number, parts: readonly Uint8Array[]): Promise<number | 'full' | 'gone'> {
   return new Promise((resolve, reject) => {
-    write(fd, bytes, at, bytes.length - at, null, (error, written) => {
+    writev(fd, parts, (error, written) => {
       if (error === null) resolve(written);
       else if (error.code === 'EAGAIN') resolve('full');
       else if (isReaderGone(error)) resolve('gone');
       else reject(error);
     });
+  });
+}
+
+/** What is still to be written; no part is empty. */
+function withoutFirst(parts: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let skipped = bytes;
+  return parts.flatMap((part) => {
+    const rest = part.subarray(Math.min(skipped, part.length));
+    skipped -= part.length - rest.length;
+    return rest.length === 0 ? [] : [rest];
   });
 }
 

@@ -1,2 +1,5 @@
+const PLAIN = /^[\w./:=@%+,-]+$/;
+
 /** The text as one word of a line for a shell. */
-export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+export const shellQuote = (text: string): string =>
+  PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,7 +1,7 @@
 import { applyAsking } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { listBeside } from '../format-ending.ts';
+import { listSomeBeside } from '../format-ending.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -46,8 +46,8 @@ export const command = defineCommand({
           },
           output,
         );
-        const { beside = [], result, runId } = await caisson.show(positionals[0] ?? '');
-        if (beside.length > 0) output.note(listBeside({ beside }));
+        const { beside, result, runId } = await caisson.show(positionals[0] ?? '');
+        if (beside !== undefined) output.note(listSomeBeside({ runId, beside }));
         if (code === EXIT_CODES.finished && result?.verify?.passed === false)
           output.note([`Its check did not pass: caisson show ${runId}`]);
         return code;

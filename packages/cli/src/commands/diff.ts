@@ -3,7 +3,7 @@ import { listRisks } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDiff, formatDiffStat } from '../format-diff.ts';
-import { listBeside, listOutsideScope } from '../format-ending.ts';
+import { listOutsideScope, listSomeBeside } from '../format-ending.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -23,7 +23,12 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? 'latest');
-      const { risky = [], beside = [], outsideScope = [] } = await caisson.show(positionals[0] ?? 'latest');
+      const {
+        runId,
+        risky = [],
+        beside = [],
+        outsideScope = [],
+      } = await caisson.show(positionals[0] ?? 'latest');
       if (output.format !== 'human')
         output.result(
           {
@@ -42,7 +47,7 @@ export const command = defineCommand({
       else output.copy(patch, { format: () => formatDiff(diffText(patch), output.style) });
       if (risky.length > 0)
         output.note(['Asked about before it is applied (--allow-risky):', ...listRisks(risky)]);
-      if (beside.length > 0) output.note(listBeside({ beside }));
+      if (beside.length > 0) output.note(listSomeBeside({ runId, beside }));
       if (outsideScope.length > 0) output.note(listOutsideScope({ outsideScope }));
       return EXIT_CODES.finished;
     }),

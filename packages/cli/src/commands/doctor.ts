@@ -1,6 +1,7 @@
 import {
   examineAgents,
   examineConfig,
+  examineDeclaredAgents,
   examineHost,
   examineProject,
   examineState,
@@ -19,8 +20,8 @@ export const command = defineCommand({
   usage: '[--repair] [--quick] [--accept-ledger]',
   about:
     'Checks the configuration, everything a run needs, the whole ledger, every blob that a run needs, and our\n' +
-    'refs and worktrees. For each agent program it says what a run would use, or why it would be\n' +
-    'refused. Changes nothing without an option. Ends with 6 when something was tampered with, with 10 when something\n' +
+    'refs and worktrees. For each agent program, and each agent of caisson.yaml, it says what a run would\n' +
+    'use, or why it would be refused. Changes nothing without an option. Ends with 6 when something was tampered with, with 10 when something\n' +
     'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first, or\n' +
     'could not be repaired.',
   options: {
@@ -62,7 +63,8 @@ export const command = defineCommand({
         })
       : [];
     const { usual, agents } = await examineAgents(config, getCurrentFolder());
-    const probes = [report, ...found, usual, ...agents, ...project].map((probe) =>
+    const declared = await examineDeclaredAgents(config);
+    const probes = [report, ...found, usual, ...agents, ...declared, ...project].map((probe) =>
       options.repair === true ? withoutRepair(probe) : probe,
     );
     const all = [...repaired, ...probes];

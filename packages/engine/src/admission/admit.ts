@@ -32,12 +32,13 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
 type Checking = CandidateRooms & CheckRooms & Pick<DispatchRooms, 'budget'>;
 
 /**
- * Everything that can refuse a task, without its acceptance: throws TaskRefusedError, and records nothing. For rooms that
+ * Everything that can refuse a task, without its acceptance: returns the run that it would be, or throws TaskRefusedError, and
+ * records nothing. For rooms that
  * are thrown away: the money stays reserved.
  */
-export async function rehearse(rooms: Checking, request: DispatchRequest): Promise<void> {
+export async function rehearse(rooms: Checking, request: DispatchRequest): Promise<Candidate> {
   try {
-    await checkTask(rooms, request, createTrace());
+    return await checkTask(rooms, request, createTrace());
   } catch (error) {
     throw asRefusal(error) ?? error;
   }

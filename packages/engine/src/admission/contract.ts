@@ -85,7 +85,7 @@ export interface AdmittedRun {
 /** A person's streams around a plain command that this process drives; they change nothing of its record. */
 export interface Attachment {
   /** Resolves when the bytes are taken: a slow reader slows the command. Must not reject. */
-  write?(name: OutputName, bytes: Uint8Array): Promise<void>;
+  write?(name: OutputName, parts: readonly Uint8Array[]): Promise<void>;
   /** What the command reads; without it its stdin is empty. The first attempt gets it. */
   readonly input?: Readable;
   /** Both streams go to the same place: they are one, in the exact order, and recorded as stdout. */

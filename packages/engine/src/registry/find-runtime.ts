@@ -30,8 +30,14 @@ export interface RuntimeNamesOptions {
   readonly nativeAgent: string;
 }
 
+/** What names are resolved with. */
+export type NameRegistry = Pick<
+  Registry,
+  'stage' | 'list' | 'loadAgent' | 'loadCapability' | 'loadEnvBundle' | 'loadPipeline'
+>;
+
 export interface NamesOptions extends RuntimeNamesOptions {
-  readonly registry: Registry;
+  readonly registry: NameRegistry;
 }
 
 /** A runtime by its name, with where its program is and how it is reached. */

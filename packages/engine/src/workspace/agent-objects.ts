@@ -23,6 +23,16 @@ export async function refuseForeignObjects(source: string, isSandboxed: boolean)
   if (!isOwn) throw new GitError('its object store was changed to borrow from somewhere else', '');
 }
 
+/** Whether everything git would read for a repository of the agent's own is inside it. */
+export async function holdsOwnObjects(gitDir: string): Promise<boolean> {
+  const objects = join(gitDir, 'objects');
+  return (
+    (await holdsNoLink(objects)) &&
+    ((await readIfThere(join(objects, 'info', 'alternates'))) ?? '').trim() === '' &&
+    (await readIfThere(join(gitDir, 'commondir'))) === null
+  );
+}
+
 async function borrowsFromUs(objects: string): Promise<boolean> {
   const alternates = (await readIfThere(join(objects, 'info', 'alternates'))) ?? '';
   return alternates.split('\n').every((line) => line === '' || /^\.\.\/borrowed\/\d+$/.test(line));

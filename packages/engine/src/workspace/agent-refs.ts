@@ -59,6 +59,22 @@ export async function findMovedRefs(prepared: PreparedWorkspace): Promise<MovedR
   };
 }
 
+/** Every ref of a repository that an agent made, and what its HEAD names if that is a ref. */
+export async function readAllRefs(
+  gitDir: string,
+): Promise<{ refs: ReadonlyMap<string, string>; head: string | null }> {
+  const unread: string[] = [];
+  const refs = parsePackedRefs(await readPlain(gitDir, 'packed-refs', MAX_LISTING_BYTES, unread));
+  for (const name of await listFiles(gitDir, 'refs', unread))
+    refs.set(name, (await readPlain(gitDir, name, MAX_REF_BYTES, unread)).trim());
+  const head = (await readPlain(gitDir, 'HEAD', MAX_REF_BYTES, unread)).trim();
+  const isId = ([, id]: readonly [string, string]): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
+  return {
+    refs: new Map([...refs].filter(isId).slice(0, MAX_REFS)),
+    head: head.startsWith('ref: ') ? head.slice('ref: '.length) : null,
+  };
+}
+
 /** The text of a packed-refs file. */
 function parsePackedRefs(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => /^[0-9a-f]{40,64} refs\//.test(line));

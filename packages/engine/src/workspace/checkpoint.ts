@@ -12,9 +12,8 @@ import {
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
-import type { WorkBeside } from '@caisson/protocol';
+import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
-import { saveAgentCommits } from './agent-commits.ts';
 import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
 import { makeBranchCommit } from './branch-commit.ts';
 import type { Clean } from './clean-commits.ts';
@@ -35,6 +34,7 @@ import {
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { nameSome } from './name-some.ts';
+import { saveCommits } from './nested-history.ts';
 import { pinBase, pinBranch } from './pins.ts';
 
 /** Names the saved tree; removal compares the files with it. */
@@ -62,8 +62,7 @@ async function takeCheckpoint(
 ): Promise<Checkpoint | null> {
   if (await isStillEmpty(prepared)) return null;
   const staged = await stageForCustody(prepared);
-  const isPatchEmpty = staged.tree === prepared.baselineTree;
-  const agent = await saveAgentCommits(prepared, clean, { isPatchEmpty, isAgain });
+  const agent = await saveCommits(prepared, staged, clean, isAgain);
   const commits = createCommits(prepared);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
@@ -77,7 +76,8 @@ async function takeCheckpoint(
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
   const hidden = staged.isFirst === true ? [] : await findHiddenWork(prepared);
-  const isAlone = held.size + heads.visible.size + agent.warnings.length + hidden.length === 0;
+  const saved = held.size + heads.visible.size + agent.nested.length;
+  const isAlone = saved + agent.warnings.length + hidden.length === 0;
   const isNothing = isAlone && (await isNothingToKeep(prepared, staged));
   if (!isNothing)
     await nameByRefs(
@@ -91,7 +91,11 @@ async function takeCheckpoint(
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
-  const beside = [...describeBeside(agent.beside, held, file), ...describeHidden(prepared, hidden)];
+  const beside = [
+    ...describeBeside(agent.beside, held, file),
+    ...describeHidden(prepared, hidden),
+    ...agent.nested,
+  ];
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
@@ -100,20 +104,23 @@ async function takeCheckpoint(
     heads: [...heads.visible.keys()],
     ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
     ...(beside.length === 0 ? {} : { beside }),
-    ...(branch === null
-      ? {}
-      : { branch: { name: branch.name, commit: branch.commit, isHeld: branch.isHeld } }),
+    ...(branch === null ? {} : { branch: toPlan(branch) }),
     warnings: [
       ...(await describeLeftOut(prepared, staged)),
       ...agent.warnings,
       ...(hidden.length === 0 ? [] : [describeAllHidden(prepared, hidden)]),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
-      ...(file === null || branch?.isHeld !== true
-        ? []
-        : [describeHeldBranch(branch.name, file, branch.risks)]),
-      ...(branch?.warnings ?? []),
+      ...describeBranch(branch, file),
     ],
   };
+}
+
+const toPlan = ({ name, commit, isHeld }: MadeBranch): PlannedBranch => ({ name, commit, isHeld });
+
+function describeBranch(branch: MadeBranch | null, file: string | null): string[] {
+  if (branch === null) return [];
+  const isHeld = file !== null && branch.isHeld;
+  return [...(isHeld ? [describeHeldBranch(branch.name, file, branch.risks)] : []), ...branch.warnings];
 }
 
 async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedWorkspace): Promise<boolean> {
@@ -176,15 +183,18 @@ function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): 
   const rest = paths.length - MAX_NAMED;
   const reported = paths.slice(0, MAX_NAMED).map((path) => ({
     what: `${path} (ignored by rules that the run wrote)`,
-    get: `cp -r ${join(heldBackPlace(prepared), path)} .`,
+    get: `cp -r ${shellQuote(join(heldBackPlace(prepared), path))} .`,
   }));
   if (rest <= 0) return reported;
-  const more = { what: `${rest} more such files`, get: `cp -r ${heldBackPlace(prepared)}/. .` };
+  const more = {
+    what: `${rest} more such files`,
+    get: `cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`,
+  };
   return [...reported, more];
 }
 
 function describeAllHidden(prepared: PreparedWorkspace, paths: readonly string[]): string {
-  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${heldBackPlace(prepared)}/. .`;
+  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`;
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */

@@ -26,7 +26,7 @@ import {
   type TreeChange,
 } from '@caisson/ground';
 
-import type { WorkBeside } from '@caisson/protocol';
+import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
 import type { PreparedWorkspace } from './contract.ts';
 import { nameSome } from './name-some.ts';
@@ -171,10 +171,10 @@ export function describeHeldBack(
   },
 ): string[] {
   const fetch = prepared.isUserRepository
-    ? `git fetch ${file}`
-    : `git --git-dir=${prepared.custodyDir} fetch ${file}`;
+    ? `git fetch ${shellQuote(file)}`
+    : `git --git-dir=${shellQuote(prepared.custodyDir)} fetch ${shellQuote(file)}`;
   const names = [...new Set([...found.risks.map(({ path }) => path), ...found.headPaths])];
-  return [`held back from git: ${nameSome(names)}; the complete work: ${fetch} ${found.ref}`];
+  return [`held back from git: ${nameSome(names)}; the complete work: ${fetch} ${shellQuote(found.ref)}`];
 }
 
 /** Commits that are not in the patch, and how a person gets them. */
@@ -184,13 +184,18 @@ export function describeBeside(
   file: string | null,
 ): WorkBeside[] {
   return [...refs].slice(0, MAX_BESIDE).map((ref) => {
-    const plain = ref.endsWith('/stash') ? `git stash apply ${ref}` : `git merge ${ref}`;
-    return { what: `commits in ${ref}`, get: held.has(ref) ? `git fetch ${file} ${ref}` : plain };
+    const plain = ref.endsWith('/stash')
+      ? `git stash apply ${shellQuote(ref)}`
+      : `git merge ${shellQuote(ref)}`;
+    return {
+      what: `commits in ${ref}`,
+      get: held.has(ref) ? `git fetch ${shellQuote(file ?? '')} ${shellQuote(ref)}` : plain,
+    };
   });
 }
 
 /** The requested branch is not made: it would bring files that need a person's yes. */
 export function describeHeldBranch(branch: string, file: string, risks: readonly RiskyChange[]): string {
   const reasons = risks.map(({ path, why }) => `${path} ${why}`).join('; ');
-  return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: git fetch ${file} refs/heads/${branch}:refs/heads/${branch} (--allow-risky creates it at once)`;
+  return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: git fetch ${shellQuote(file)} ${shellQuote(`refs/heads/${branch}:refs/heads/${branch}`)} (--allow-risky creates it at once)`;
 }

@@ -14,7 +14,7 @@ import {
 } from '@caisson/ground';
 import { shellQuote } from '@caisson/protocol';
 
-import { createAgentGit } from './agent-git.ts';
+import { createAgentGit, type AgentGitOptions } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
 import { describeLeftBehind, takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
@@ -26,7 +26,7 @@ import { placeCaches } from './brought-caches.ts';
 import { findBrought, placeFolders } from './find-brought.ts';
 import { beginWithMerged } from './merge-problem.ts';
 import { rememberIncluded } from './included-memory.ts';
-import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import { listRefs, type Ref, type Repository, type UserFolders } from './locate-repository.ts';
 import { excludedPaths, makeGitDir, signalOf } from './stage-present.ts';
 
 /** How often to wait until the file system's clock moves; it does so every 1 to 10 ms. */
@@ -54,11 +54,15 @@ export async function prepareWorktree(
     checkOut(baseline.gitDir, path, options),
   ]);
   const include = [...options.include, ...found.files];
+<<<<<<< HEAD
   const agentGitOptions = {
     ...describeAgentGit(attemptDir, repository, baseline),
     refs,
     sandboxed: isSandboxed,
   };
+=======
+  const agentGitOptions = describeAgentGit({ attemptDir, repository, baseline, refs, isSandboxed });
+>>>>>>> origin/main
   const [agentGit, cleanRoom, included] = await awaitAll([
     createAgentGit(agentGitOptions),
     prepareCleanRoom({ ...options, include }, attemptDir, project, agentGitOptions),
@@ -92,9 +96,30 @@ export async function prepareWorktree(
   return prepared;
 }
 
+<<<<<<< HEAD
 function describeAgentGit(attemptDir: string, repository: Repository, baseline: Baseline) {
   return {
     repository,
+=======
+interface WorktreeGit {
+  readonly attemptDir: string;
+  readonly repository: Repository;
+  readonly baseline: Baseline;
+  readonly refs: readonly Ref[];
+  readonly isSandboxed: boolean;
+}
+
+function describeAgentGit({
+  attemptDir,
+  repository,
+  baseline,
+  refs,
+  isSandboxed,
+}: WorktreeGit): AgentGitOptions {
+  return {
+    repository,
+    refs,
+>>>>>>> origin/main
     path: join(attemptDir, 'agent-git'),
     target: join(repository.top, '.git'),
     headRef: baseline.headRef,
@@ -102,6 +127,10 @@ function describeAgentGit(attemptDir: string, repository: Repository, baseline: 
     indexFile: join(baseline.gitDir, 'index'),
     ignoreRules: baseline.ignoreRules,
     givenRefsFile: join(attemptDir, 'given-refs'),
+<<<<<<< HEAD
+=======
+    sandboxed: isSandboxed,
+>>>>>>> origin/main
   };
 }
 

@@ -3,7 +3,8 @@
  * asks for: `no-access` is not visible, `read-only` cannot be written. `no-delete` has no mount that would not also
  * break writing by rename; a deletion against it is left out of the patch.
  *
- * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited. Beyond that a
+ * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited. Where it finds many
+ * files, a folder that has nothing else is hidden as a whole (hidden-folders.ts). Beyond that a
  * `no-access` rule refuses the run: files of the repository must not switch off a rule of the user. A `read-only` rule is
  * enforced by the gate and the patch only, and a warning says so.
  */
@@ -12,9 +13,12 @@ import { dirname, join, relative } from 'node:path';
 import { isRuleAbout, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
 import { listFolder } from '../view/index.ts';
+import { hideWholeFolders } from './hidden-folders.ts';
 
 const MAX_ENTRIES = 1_000_000;
 const MAX_PATHS = 256;
+/** Every mount makes the next one slower: so many, and the folders they are in, take half a second. */
+const MAX_HIDDEN = 512;
 
 export interface RuledPaths {
   /** As seen inside. */
@@ -22,7 +26,7 @@ export interface RuledPaths {
   readonly readOnly: readonly string[];
   /** Folders of the machine that a rule names by their absolute path; everything there is read-only anyway. */
   readonly outside: readonly string[];
-  /** Brought folders that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
+  /** Brought folders, and settings of tools, that a `no-access` rule names by an absolute path or from `~`, that it contains, or that contain it. */
   readonly unbrought: readonly string[];
   /** Why the sandbox cannot hide all that a `no-access` rule names, or `null`. */
   readonly refusal: string | null;
@@ -44,12 +48,13 @@ export function findRuledPaths(job: Job): RuledPaths {
   const isComplete =
     roaming.length === 0 || walk(job, roaming, { add, isHidden: (at) => found.hidden.has(at) });
   const hides = roaming.some(({ action }) => action === 'no-access');
+  const hidden = joinHidden(job, found.hidden);
   return {
-    hidden: [...found.hidden],
+    hidden,
     readOnly: [...found.readOnly].slice(0, MAX_PATHS),
     outside: rules.flatMap((rule) => outsidePlace(rule, mountPath)),
     unbrought: findUnbrought(job, rules),
-    refusal: describeRefusal(isComplete || !hides, [...found.hidden]),
+    refusal: describeRefusal(job, isComplete || !hides, hidden),
     gap: describeGap(isComplete, found.readOnly.size),
   };
 }
@@ -83,7 +88,8 @@ function findUnbrought({ workspace: { brought = [] }, sandbox }: Job, rules: rea
     .filter(({ path, action }) => action === 'no-access' && /^[/~]/.test(path))
     .map(({ path }) => fixedBase(path.replace(/^~/, sandbox.home)));
   const holds = (folder: string, path: string): boolean => `${path}/`.startsWith(`${folder}/`);
-  return brought
+  const settings = (sandbox.files ?? []).map(({ path }) => ({ source: path, target: path }));
+  return [...brought, ...settings]
     .filter(({ source }) => bases.some((base) => holds(base, source) || holds(source, base)))
     .map(({ target }) => target);
 }
@@ -121,12 +127,28 @@ function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings)
   return true;
 }
 
-function describeRefusal(isComplete: boolean, hidden: readonly string[]): string | null {
+/** Only where it must be: in a folder that is hidden as a whole nothing can be made, either. */
+function joinHidden(job: Job, hidden: ReadonlySet<string>): string[] {
+  if (hidden.size <= MAX_PATHS) return [...hidden];
+  const { cwd, mountPath } = job.workspace;
+  const list = (folder: string): string[] =>
+    listFolder(hostPlace(job, folder)).map(({ name }) => join(folder, name));
+  return hideWholeFolders(hidden, list, (folder) => [cwd, mountPath].some((top) => isOn(top, folder)));
+}
+
+/** Whether the folder is the path itself, or on the way to it. */
+const isOn = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);
+
+function describeRefusal({ workspace }: Job, isComplete: boolean, hidden: readonly string[]): string | null {
   if (!isComplete)
     return `the workspace has more than ${MAX_ENTRIES} entries, too many to hide what the no-access rules name in any folder. Give these rules a folder ("config/*.key"), or remove what is not needed`;
-  if (hidden.length <= MAX_PATHS) return null;
+  if (hidden.length <= MAX_HIDDEN) return null;
   const [folder, count] = findFullest(hidden);
-  return `the no-access rules name ${hidden.length} paths, and the sandbox hides at most ${MAX_PATHS}. ${count} of them are in ${folder}: a no-access rule for the whole folder counts as one`;
+  const rule = `{ path: "./${relative(workspace.cwd, folder)}/**", action: no-access, reason: "…" }`;
+  const remedy = isOn(workspace.cwd, folder)
+    ? 'Move them to a folder of their own'
+    : `A rule for the whole folder counts as one: ${rule}; or move them to a folder of their own`;
+  return `the no-access rules name ${hidden.length} paths, and the sandbox hides at most ${MAX_HIDDEN}. ${count} of them are in ${folder}, beside other files. ${remedy}`;
 }
 
 function findFullest(paths: readonly string[]): readonly [string, number] {

@@ -122,7 +122,9 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: [
-      ...(sandbox.files ?? []).map((file) => ({ ...file, mode: 0o444 })),
+      ...(sandbox.files ?? [])
+        .filter(({ path }) => !isAgent || options.ruled?.unbrought.includes(path) !== true)
+        .map((file) => ({ ...file, mode: 0o444 })),
       ...(options.files ?? []).map(({ path, content, mode = 0o600 }) => ({ path, content, mode })),
     ],
     network: onHostNetwork ? 'host' : 'none',
