@@ -15,4 +15,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   trust: './trust.ts',
   footprint: './footprint.ts',
   streaming: './streaming.ts',
+  'read-model': './read-model.ts',
 };

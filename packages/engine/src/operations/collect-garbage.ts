@@ -11,13 +11,7 @@ import { listLargest } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
 import { emptyTrash } from './empty-trash.ts';
-import {
-  finishForgotten,
-  forgetOld,
-  listEnded,
-  type ForgetOptions,
-  type ForgottenRuns,
-} from './forget-old.ts';
+import { finishForgotten, forgetOld, listEnded, type ForgottenRuns } from './forget-old.ts';
 import type { GarbageOptions, GarbageReport } from './garbage-report.ts';
 import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
@@ -56,11 +50,19 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeDeadSockets(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const ended = await listEnded(engine);
+  const ended = options.all === true ? await listEnded(engine) : null; // all of them: only for who asks
   const { deleted, kept } = await emptyTrash(engine, trashChoice(options)); // also what went there just now
   await orFull(engine, undefined, () => finishForgotten(engine));
-  const found = { ended, kept, olderThanMs: graceMs };
-  const forgotten = await orFull(engine, NONE_FORGOTTEN, () => forgetAsked(engine, options, found));
+  const forgotten = await orFull(engine, NONE_FORGOTTEN, async () =>
+    ended === null
+      ? NONE_FORGOTTEN
+      : forgetOld(engine, {
+          ended,
+          kept,
+          olderThanMs: graceMs,
+          withWork: options.heldBackTtlMs !== undefined,
+        }),
+  );
   const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   await engine.workspaces.pruneOwn({ stateDir, olderThanMs: graceMs });
@@ -89,15 +91,6 @@ async function measureSpace(stateDir: string): Promise<number> {
 }
 
 const NONE_FORGOTTEN: ForgottenRuns = { forgotten: [], unapplied: [], keptFor: {} };
-
-async function forgetAsked(
-  engine: Engine,
-  { all = false, heldBackTtlMs }: GarbageOptions,
-  found: Omit<ForgetOptions, 'withWork'>,
-): Promise<ForgottenRuns> {
-  if (!all) return NONE_FORGOTTEN;
-  return await forgetOld(engine, { ...found, withWork: heldBackTtlMs !== undefined });
-}
 
 function trashChoice({ trashTtlMs, heldBackTtlMs }: GarbageOptions): Parameters<typeof emptyTrash>[1] {
   return definedOnly({ trashTtlMs, heldBackTtlMs });

@@ -39,7 +39,7 @@ export async function listEnded({ ledger, config }: Engine): Promise<EndedRuns> 
   return { rows, unclean: new Set([...slots, ...folders.map(runOf)]) };
 }
 
-export interface ForgetOptions {
+interface ForgetOptions {
   readonly ended: EndedRuns;
   readonly olderThanMs: number;
   /** Also runs whose work is nowhere else. */

@@ -1,0 +1,94 @@
+// What is read costs the same in a large ledger as in a small one: time and memory of the commands that list and show.
+// `CAISSON_BENCH_RUNS=500000 npm run bench -- read-model` is the nightly size. Needs a build.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { measureInTurns } from './alternate.ts';
+import type { BenchRow } from './bench-row.ts';
+import { createScratch, timeProgram, type Scratch } from './dispatch/scratch.ts';
+import { fillLedger } from './read-model/fill-ledger.ts';
+
+const SMALL = 1000;
+const LARGE = Number(process.env['CAISSON_BENCH_RUNS'] ?? 50_000);
+const ROUNDS = 9;
+const AT_MOST = 1.5;
+const CLI = fileURLToPath(new URL('../packages/cli/bin/caisson.js', import.meta.url));
+
+interface Filled {
+  readonly scratch: Scratch;
+  readonly ids: readonly string[];
+}
+
+export async function run(): Promise<BenchRow[]> {
+  const [small, large] = [createScratch('small-ledger'), createScratch('large-ledger')];
+  try {
+    return await measure(await fill(small, SMALL), await fill(large, LARGE));
+  } finally {
+    small.remove();
+    large.remove();
+  }
+}
+
+/** A run that happened makes the state folder. */
+async function fill(scratch: Scratch, runs: number): Promise<Filled> {
+  await timeProgram(process.execPath, [CLI, 'run', '--workspace', 'empty', '--', 'true'], scratch);
+  const ids = await fillLedger(join(scratch.project, '.caisson/ledger.db'), runs);
+  writeFileSync(join(scratch.root, 'report.cjs'), REPORT);
+  return { scratch, ids };
+}
+
+/** Of each command the time and the most memory, in turns. */
+async function measure(small: Filled, large: Filled): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const [name, argsOf] of Object.entries(COMMANDS)) {
+    const memory = { small: 0, large: 0 };
+    const look = async (size: keyof typeof memory, { scratch, ids }: Filled): Promise<number> => {
+      const { ms, kb } = await runMeasured(scratch, argsOf(ids[Math.floor(ids.length / 2)] ?? ''));
+      memory[size] = Math.max(memory[size], kb);
+      return ms;
+    };
+    const ms = await measureInTurns(ROUNDS, {
+      small: () => look('small', small),
+      large: () => look('large', large),
+    });
+    rows.push(row(`${name}, time`, 'ms p50', ms.large, ms.small));
+    rows.push(row(`${name}, peak memory`, 'MB', memory.large / 1000, memory.small / 1000));
+  }
+  return rows;
+}
+
+const COMMANDS: Readonly<Record<string, (runId: string) => string[]>> = {
+  'a list of 50 runs': () => ['runs'],
+  'a list by agent and session': () => ['runs', '--agent', 'agent-1', '--session', 'session-1'],
+  'one run, by the beginning of its id': (runId) => ['show', runId.slice(0, -4)],
+  'one run, by the end of its id': (runId) => ['show', runId.slice(-8)],
+  'open approvals': () => ['approvals'],
+  'open questions': () => ['questions'],
+};
+
+const REPORT = `process.on('exit', () =>
+  require('node:fs').writeFileSync(__dirname + '/kb', String(process.resourceUsage().maxRSS)));\n`;
+
+async function runMeasured(scratch: Scratch, args: readonly string[]): Promise<{ ms: number; kb: number }> {
+  const ms = await timeProgram(
+    process.execPath,
+    ['--require', join(scratch.root, 'report.cjs'), CLI, ...args],
+    scratch,
+  );
+  return { ms, kb: Number(readFileSync(join(scratch.root, 'kb'), 'utf8')) };
+}
+
+function row(what: string, unit: string, value: number, peerValue: number): BenchRow {
+  const ratio = value / peerValue;
+  return {
+    name: `read model: ${what}, ${LARGE.toLocaleString('en-US')} runs`,
+    value,
+    unit,
+    peer: `the same with ${SMALL.toLocaleString('en-US')} runs`,
+    peerValue,
+    ratio,
+    target: `<= ${AT_MOST}x`,
+    met: ratio <= AT_MOST,
+  };
+}
