@@ -148,6 +148,24 @@ describe('a model that is down', () => {
     ]);
   });
 
+  it('is not the same as one that fails for another reason', () => {
+    const { live, notes } = view(80);
+    const answered = (status: number) =>
+      event('model.called', { outcome: 'failed', detail: `the model answered with HTTP ${status}` });
+    const says = (text: string) => event('agent.said', { text, isWaiting: true });
+    for (const status of [529, 529, 401]) live.show(answered(status));
+    for (const text of ['HTTP 429, retry in 1.5s (1/5)', 'HTTP 429, retry in 30 seconds (2/5)', 'HTTP 503'])
+      live.show(says(text));
+    live.end();
+    expect(notes).toEqual([
+      '  the model answered with HTTP 529 (after 1 ms)',
+      '  the model answered with HTTP 401 (after 1 ms)',
+      '  │ HTTP 429, retry in 1.5s (1/5)',
+      '  │ HTTP 503',
+      '  … the same 2 more times',
+    ]);
+  });
+
   it('is counted at the end of the run, and reported in full with --verbose', () => {
     const { live, notes } = view(80);
     for (const one of down.slice(0, 3)) live.show(one);

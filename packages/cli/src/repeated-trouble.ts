@@ -1,6 +1,9 @@
 /** A model that is down is reported again and again, by the broker and by its agent: each is shown once, then counted. */
 import type { EventEnvelope } from '@caisson/protocol';
 
+const TRIES = /\d+\/\d+/g;
+const TIMES = /\d+(?:\.\d+)? ?(?:ms|s|m|h|milliseconds?|secs?|seconds?|mins?|minutes?|hours?)\b/gi;
+
 export interface RepeatedTrouble {
   /**
    * Whether it was shown before, and so is only counted; `before` is the count of what was left out, once the model
@@ -34,17 +37,17 @@ export function createRepeatedTrouble(): RepeatedTrouble {
   };
 }
 
-/** Two that differ in a number alone (a time, `Reconnecting… 2/5`) are the same. */
 function troubleOf(event: EventEnvelope): string | null {
-  if (event.type === 'agent.said' && event.isWaiting === true) return withoutNumbers(event.text);
+  if (event.type === 'agent.said' && event.isWaiting === true) return `waits ${withoutCounts(event.text)}`;
   if (event.type !== 'model.called' || event.outcome === 'answered' || event.outcome === 'left') return null;
-  return withoutNumbers(`${event.outcome} ${event.detail ?? ''}`);
+  return `${event.outcome} ${event.detail ?? ''}`;
 }
 
 function isRecovery({ type }: EventEnvelope): boolean {
   return type === 'model.called' || type === 'tool.started' || type === 'agent.said';
 }
 
-function withoutNumbers(text: string): string {
-  return text.replaceAll(/\d+(?:\.\d+)?/g, '#');
+/** Two that differ in the try (`2/5`) or in a time alone are the same. Any other number is a reason, as HTTP 401 is. */
+function withoutCounts(text: string): string {
+  return text.replaceAll(TRIES, '#').replaceAll(TIMES, '#');
 }
