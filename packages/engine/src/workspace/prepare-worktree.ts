@@ -54,15 +54,7 @@ export async function prepareWorktree(
     checkOut(baseline.gitDir, path, options),
   ]);
   const include = [...options.include, ...found.files];
-<<<<<<< HEAD
-  const agentGitOptions = {
-    ...describeAgentGit(attemptDir, repository, baseline),
-    refs,
-    sandboxed: isSandboxed,
-  };
-=======
   const agentGitOptions = describeAgentGit({ attemptDir, repository, baseline, refs, isSandboxed });
->>>>>>> origin/main
   const [agentGit, cleanRoom, included] = await awaitAll([
     createAgentGit(agentGitOptions),
     prepareCleanRoom({ ...options, include }, attemptDir, project, agentGitOptions),
@@ -78,7 +70,6 @@ export async function prepareWorktree(
     await writeAgentIndex(join(attemptDir, 'agent-git', 'index'), path, conversions);
   const copied = included.brought.map((name) => join(project, name));
   const brought = placeFolders(found.folders, repository.top, path);
-  const uncopied = baseline.oversized.filter((file) => !copied.includes(file.path));
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
@@ -88,7 +79,10 @@ export async function prepareWorktree(
     warnings: [
       ...found.warnings,
       ...included.missing.map((name) => describeMissing(options, name)),
-      ...describeUnseen(uncopied, (file) => existsSync(join(path, file.path))),
+      ...describeUnseen(
+        baseline.oversized.filter((file) => !copied.includes(file.path)),
+        (file) => existsSync(join(path, file.path)),
+      ),
     ],
   });
   const mark = await rememberCheckout(prepared);
@@ -96,11 +90,6 @@ export async function prepareWorktree(
   return prepared;
 }
 
-<<<<<<< HEAD
-function describeAgentGit(attemptDir: string, repository: Repository, baseline: Baseline) {
-  return {
-    repository,
-=======
 interface WorktreeGit {
   readonly attemptDir: string;
   readonly repository: Repository;
@@ -119,7 +108,6 @@ function describeAgentGit({
   return {
     repository,
     refs,
->>>>>>> origin/main
     path: join(attemptDir, 'agent-git'),
     target: join(repository.top, '.git'),
     headRef: baseline.headRef,
@@ -127,10 +115,7 @@ function describeAgentGit({
     indexFile: join(baseline.gitDir, 'index'),
     ignoreRules: baseline.ignoreRules,
     givenRefsFile: join(attemptDir, 'given-refs'),
-<<<<<<< HEAD
-=======
     sandboxed: isSandboxed,
->>>>>>> origin/main
   };
 }
 
