@@ -108,8 +108,8 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     const { caisson } = await open(over);
     const written: string[] = [];
     const run = await caisson.dispatch(shell('while read -r line; do echo "got $line"; done; echo end >&2'), {
-      write(name, bytes) {
-        written.push(`${name} ${Buffer.from(bytes).toString()}`);
+      write(name, parts) {
+        written.push(`${name} ${Buffer.concat(parts).toString()}`);
         return Promise.resolve();
       },
       input: Readable.from(['one\n', 'two\n']),

@@ -80,17 +80,21 @@ export function createAttachments(clock: Clock): Attachments {
 
 function toAttachment(open: Open, { writes, isMerged }: AskedStreams): Attachment {
   return {
-    ...(writes ? { write: (name: OutputName, bytes: Uint8Array) => write(open.output, name, bytes) } : {}),
+    ...(writes
+      ? { write: (name: OutputName, parts: readonly Uint8Array[]) => write(open.output, name, parts) }
+      : {}),
     ...(open.input === null ? {} : { input: open.input }),
     ...(isMerged === undefined ? {} : { isMerged }),
   };
 }
 
 /** Waits while the caller does not read; a caller that is gone costs nothing. */
-async function write(output: PassThrough, name: OutputName, bytes: Uint8Array): Promise<void> {
+async function write(output: PassThrough, name: OutputName, parts: readonly Uint8Array[]): Promise<void> {
   if (output.destroyed || output.writableEnded) return;
-  output.write(encodeFrameHead(name, bytes.length));
-  if (output.write(bytes)) return;
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  let isTaken = output.write(encodeFrameHead(name, length));
+  for (const part of parts) isTaken = output.write(part);
+  if (isTaken) return;
   await new Promise<void>((resolve) => {
     const done = (): void => {
       output.off('drain', done);

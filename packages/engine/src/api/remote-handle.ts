@@ -79,5 +79,5 @@ async function startStreams(
   if (write === undefined) return;
   const readFrames = createFrameReader();
   const { body } = await connection.request({ method: 'GET', path: `${path}/output` });
-  for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, bytes);
+  for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, [bytes]);
 }
