@@ -2,6 +2,7 @@
 import { createCaisson, type Caisson } from 'caisson';
 import type { DispatchResult } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
+import { createStory, WAITS } from './create-story.ts';
 import { createProject, finish, until, type Project } from './project.ts';
 
 const USED = { inputTokens: 100, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -16,31 +17,11 @@ const SIGNALS = [
 ];
 
 /** An agent that is in its second call until it gets a message. */
-function createStory(): Project {
-  const project = createProject({
-    env: process.env as Record<string, string>, // the same user as here
-    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
-  });
-  project.write('signals', SIGNALS.map((signal) => `${JSON.stringify(signal)}\n`).join(''));
-  project.write(
-    'adapter.mjs',
-    `const script = 'cat signals; until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done';
-export default {
-  name: 'mine',
-  command: () => ({ argv: ['/bin/sh', '-c', script], env: {}, files: [], stdin: null }),
-  createStream: () => ({
-    line: (text) => [JSON.parse(text)],
-    end: () => ({ kind: 'answered', reply: 'It is done.' }),
-  }),
-};\n`,
-  );
-  project.git('add', '.');
-  project.git('commit', '-qm', 'story');
-  return project;
-}
+const createCalls = (): Project =>
+  createStory(SIGNALS, { env: process.env as Record<string, string>, script: `cat signals; ${WAITS} true` });
 
-async function openReader(project: Project): Promise<Caisson> {
-  const caisson = await createCaisson({ cwd: project.root, daemon: false, onUnsettled: () => undefined });
+async function openReader(project: Project, { daemon = false } = {}): Promise<Caisson> {
+  const caisson = await createCaisson({ cwd: project.root, daemon, onUnsettled: () => undefined });
   onTestFinished(() => caisson.close());
   return caisson;
 }
@@ -67,7 +48,7 @@ const LIVE = {
 };
 
 it('runs and show of another process say what a run does now, and nothing of it once it has ended', async () => {
-  const project = createStory();
+  const project = createCalls();
   await project.trust();
   const running = finish(project.start('run', '--runtime', 'mine', '--branch', 'work/live', 'do it'));
   const caisson = await openReader(project);
@@ -114,8 +95,21 @@ it('runs are found by what they are, by time and by text, page after page', asyn
   });
 }, 60_000);
 
+it('what a daemon drives is known the same way, from its own memory', async () => {
+  const project = createCalls();
+  expect(await project.caisson('up', '-d')).toMatchObject({ code: 0 });
+  onTestFinished(async () => void (await project.caisson('down', '--now')));
+  const running = finish(project.start('run', '--runtime', 'mine', '--branch', 'work/live', 'do it'));
+  const runId = await untilInCall(await openReader(project, { daemon: true }));
+  const alone = await openReader(project);
+  expect((await alone.runs())[0]).toMatchObject({ runId, live: LIVE });
+  expect((await alone.show(runId)).live).toMatchObject(LIVE);
+  expect((await project.caisson('send', runId, 'go')).code).toBe(0);
+  expect((await running).code).toBe(0);
+}, 60_000);
+
 it('a host that stands still does not hold up a list, which then says what is recorded', async () => {
-  const project = createStory();
+  const project = createCalls();
   await project.trust();
   const host = project.start('run', '--runtime', 'mine', 'do it');
   const running = finish(host);
