@@ -11,7 +11,7 @@ it('commits in a nested repository are kept as a bundle, which the ending names'
   const script = `git init -q -b work "sub; x"; cd "sub; x"; echo 1 >a; git add .; ${COMMIT} one; echo 2 >a; ${COMMIT} two -a`;
   const { runId } = await project.run('--', 'sh', '-c', script);
   const { stdout } = await project.caisson('show', runId);
-  const bundle = join(project.root, '.caisson/held-back', `${runId}.1/nested-1.bundle`);
+  const bundle = join(project.root, '.caisson/held-back', `${runId}.1.nested-1.bundle`);
   expect(stdout).toContain('the commits made in sub; x, a repository of its own');
   expect(stdout).toContain(`git clone ${bundle}`);
   project.git('clone', '-q', bundle, '../cloned');

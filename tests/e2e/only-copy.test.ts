@@ -115,12 +115,16 @@ it('gc --held-back deletes what gc names, and names what it deletes', { timeout:
 });
 
 it('a line to be copied runs nothing that the agent put into a name', { timeout: 120_000 }, async () => {
-  const project = createProject();
+  const project = createProject({ folder: 'my project' });
   const program =
-    "git switch -qc 'x$(touch${IFS}branch)'; echo y >y; git add -A; git commit -qm mine; git switch -q main; printf '*\\n' >.gitignore; echo z >'a;touch file'";
+    "git init -q -b work 'sub;touch nested'; cd sub*; git -c user.name=A -c user.email=a@example.invalid commit -qm one --allow-empty; echo 1 >file; cd ..; git switch -qc 'x$(touch${IFS}branch)'; echo y >y; git add y; git commit -qm mine; git switch -q main; printf '*.z\\n' >.gitignore; echo z >'a;touch file.z'";
   const { beside = [] } = await project.run('--', 'sh', '-c', program);
-  expect(beside.map(({ what }) => what).join()).toContain('a;touch file');
+  expect(beside.map(({ what }) => what).join()).toMatch(/a;touch file\.z.*sub;touch nested/);
   for (const { get } of beside) execFileSync('sh', ['-c', `${get} || true`], { cwd: project.root });
-  for (const made of ['branch', 'file']) expect(existsSync(join(project.root, made))).toBe(false);
-  expect(readFileSync(join(project.root, 'a;touch file'), 'utf8')).toBe('z\n');
+  for (const made of ['branch', 'file.z', 'nested']) expect(existsSync(join(project.root, made))).toBe(false);
+  expect(readFileSync(join(project.root, 'a;touch file.z'), 'utf8')).toBe('z\n');
+  const cloned = /([^/]*)\.bundle/.exec(
+    beside.find(({ get }) => get.startsWith('git clone'))?.get ?? '',
+  )?.[1];
+  expect(project.git('-C', cloned ?? '', 'log', '--format=%s')).toBe('one\n');
 });

@@ -19,7 +19,7 @@ import {
   objectFormatOf,
   publishFile,
 } from '@caisson/ground';
-import type { WorkBeside } from '@caisson/protocol';
+import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
 import { saveAgentCommits, type AgentCommits } from './agent-commits.ts';
 import { holdsOwnObjects } from './agent-objects.ts';
@@ -59,12 +59,13 @@ async function saveNestedHistory(
   const warnings: string[] = [];
   if (prepared.kind === 'in-place') return { beside, warnings };
   for (const [index, path] of nested.slice(0, MAX_REPOSITORIES).entries()) {
-    const file = join(heldBackPlace(prepared), `nested-${index + 1}.bundle`);
+    // Beside the folder: in it, a file of the agent could have the same name.
+    const file = `${heldBackPlace(prepared)}.nested-${index + 1}.bundle`;
     try {
       if (await saveOne(prepared, { path, file }, clean))
         beside.push({
           what: `the commits made in ${path}, a repository of its own`,
-          get: `git clone ${file}`,
+          get: `git clone ${shellQuote(file)}`,
         });
     } catch (error) {
       if (!(error instanceof GitError)) throw error;
