@@ -71,7 +71,7 @@ export async function describeCandidate(
     session: request.session ?? null,
     trace,
     binds: toolBinds(settings, runtime, request),
-    files: managerFiles(settings),
+    files: await managerFiles(settings),
   };
 }
 

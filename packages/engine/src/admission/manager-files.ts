@@ -24,15 +24,16 @@ const MISE_FILES = [
 
 type ManagerSettings = Pick<DispatchSettings, 'home' | 'path'>;
 
-export function managerFiles({ home, path }: ManagerSettings): InsideFile[] {
+export async function managerFiles({ home, path }: ManagerSettings): Promise<InsideFile[]> {
   const folders = path.split(':');
   const usesMise = folders.some((folder) => MISE.test(folder));
   if (!usesMise && !folders.some((folder) => ASDF.test(folder))) return [];
   const ofMise = usesMise ? [...MISE_FILES, ...listParts(home)] : [];
-  return [
-    ...VERSIONS.flatMap((name) => show(home, name, (text) => text)),
-    ...ofMise.flatMap((name) => show(home, name, keepVersions)),
-  ].slice(0, MAX_FILES);
+  const shown = await Promise.all([
+    ...VERSIONS.map((name) => show(home, name, (text) => text)),
+    ...ofMise.slice(0, MAX_FILES).map((name) => show(home, name, keepVersions)),
+  ]);
+  return shown.flat().slice(0, MAX_FILES);
 }
 
 /** mise asks for trust in files of a project, and its answers lie in HOME. In a sandbox the project's code runs anyway. */
@@ -50,10 +51,14 @@ function listParts(home: string): string[] {
   return names.filter((name) => name.endsWith('.toml')).map((name) => `${folder}/${name}`);
 }
 
-function show(home: string, name: string, shown: (text: string) => string): InsideFile[] {
+async function show(
+  home: string,
+  name: string,
+  shown: (text: string) => string | Promise<string>,
+): Promise<InsideFile[]> {
   const path = join(home, name);
   const text = readText(path);
-  const content = text === null ? '' : shown(text);
+  const content = text === null ? '' : await shown(text);
   return content.trim() === '' ? [] : [{ path, content }];
 }
 
@@ -66,20 +71,60 @@ function readText(path: string): string | null {
   }
 }
 
-const TABLE = /^\[+\s*([\w.-]+)/;
-const SHOWN_SETTING = /^\s*(?:(?:idiomatic|legacy)_version_file\w*|experimental)\s*=/;
-
+/** What mise needs to find an installed version; options such as `install_env` and `postinstall` may have keys. */
+const SHOWN_OPTIONS = new Set([
+  'version',
+  'prefix',
+  'ref',
+  'path',
+  'os',
+  'exe',
+  'bin',
+  'bin_path',
+  'matching',
+  'rename_exe',
+]);
+const SHOWN_SETTING = /^(?:(?:idiomatic|legacy)_version_file\w*|experimental)$/;
 const ADDRESS_WITH_NAME = /:\/\/[^/\s]*@/;
 
+type Table = Readonly<Record<string, unknown>>;
+
 /** The tables of tools and their other names; variables, tasks and addresses with a password stay out. */
-function keepVersions(toml: string): string {
-  let table = '';
-  const lines = toml.split('\n').filter((line) => {
-    const header = TABLE.exec(line)?.[1];
-    table = header ?? table;
-    if (ADDRESS_WITH_NAME.test(line)) return false;
-    if (table === 'settings') return header !== undefined || SHOWN_SETTING.test(line);
-    return /^(?:tools|alias|tool_alias)(?:\.|$)/.test(table);
-  });
-  return lines.length === 0 ? '' : `${lines.join('\n').trimEnd()}\n`;
+async function keepVersions(text: string): Promise<string> {
+  const { parse, stringify } = await import('smol-toml');
+  let found: Table;
+  try {
+    found = parse(text);
+  } catch {
+    return ''; // nobody knows which of its lines are variables
+  }
+  const { tools, alias, tool_alias: toolAlias, settings } = found;
+  const shown = {
+    tools: filter(tools, (_name, tool) => keepTool(tool)),
+    alias: filter(alias, (_name, value) => value),
+    tool_alias: filter(toolAlias, (_name, value) => value),
+    settings: filter(settings, (name, value) => (SHOWN_SETTING.test(name) ? value : undefined)),
+  };
+  const filled = Object.entries(shown).filter(([, table]) => Object.keys(table).length > 0);
+  return filled.length === 0 ? '' : stringify(Object.fromEntries(filled));
+}
+
+/** A version, a table of options, or a list of those; undefined if nothing of it is shown. */
+function keepTool(tool: unknown): unknown {
+  if (Array.isArray(tool)) return tool.map(keepTool).filter((one) => one !== undefined);
+  if (!isTable(tool)) return tool;
+  const options = filter(tool, (name, value) => (SHOWN_OPTIONS.has(name) ? value : undefined));
+  return Object.keys(options).length === 0 ? undefined : options;
+}
+
+function filter(table: unknown, keep: (name: string, value: unknown) => unknown): Table {
+  if (!isTable(table)) return {};
+  const kept = Object.entries(table).map(([name, value]) => [name, keep(name, value)] as const);
+  return Object.fromEntries(
+    kept.filter(([, value]) => value !== undefined && !ADDRESS_WITH_NAME.test(JSON.stringify(value))),
+  );
+}
+
+function isTable(value: unknown): value is Table {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
