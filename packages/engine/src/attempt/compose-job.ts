@@ -16,6 +16,8 @@ export interface JobParts {
   readonly nonce: string;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
+  /** The system's settings of git inside; '' for none. They are in no event. */
+  readonly gitSettings: string;
   readonly limits: AttemptLimits;
   readonly network: OpenedNetwork | null;
   readonly secrets: Job['secrets'];
@@ -28,6 +30,7 @@ export interface JobParts {
 
 export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
   const { settings } = rooms;
+  const isOpen = run.grant.sandbox === 'none';
   return {
     schemaVersion: 1,
     runId: run.runId,
@@ -42,7 +45,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     overlay: parts.overlay,
     setup: settings.setup === null ? [] : [settings.setup],
     env: {
-      base: { ...settings.hostEnv, ...managerEnv(settings), PATH: settings.path },
+      base: { ...settings.hostEnv, ...(isOpen ? {} : managerEnv(settings)), PATH: settings.path },
       bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
       run: { ...run.runtime.env, ...run.request.env },
     },
@@ -147,7 +150,7 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
     ],
     binds: [...run.binds],
     agentBinds: [...parts.loginBinds],
-    files: isOpen ? [] : composeFiles(run, workspace),
+    files: isOpen ? [] : composeFiles(run, parts),
     home: isOpen ? paths.home : settings.home,
     homeBytes: settings.homeBytes,
     tmpBytes: settings.tmpBytes,
@@ -157,13 +160,13 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
 }
 
 /** What the user shows by a bind, or has in the workspace, is there already. */
-function composeFiles({ files, binds }: AdmittedRun, { gitSettings, mountPath }: PreparedWorkspace) {
-  const shown = [mountPath, ...binds.map(({ target }) => target)];
+function composeFiles({ files, binds }: AdmittedRun, { gitSettings, workspace }: JobParts) {
+  const shown = [workspace.mountPath, ...binds.map(({ target }) => target)];
   const isFree = (path: string): boolean =>
     !shown.some((place) => path === place || path.startsWith(`${place}/`));
   return [
     ...files,
-    ...(gitSettings === undefined ? [] : [{ path: SYSTEM_GIT_CONFIG, content: gitSettings }]),
+    ...(gitSettings === '' ? [] : [{ path: SYSTEM_GIT_CONFIG, content: gitSettings }]),
   ].filter(({ path }) => isFree(path));
 }
 

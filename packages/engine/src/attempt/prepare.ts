@@ -121,6 +121,7 @@ async function prepareAll(
     nonce,
     paths,
     workspace,
+    gitSettings: await rooms.workspaces.describeGitSettings(workspace),
     limits,
     network,
     secrets: hidden,

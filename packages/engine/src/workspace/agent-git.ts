@@ -10,7 +10,7 @@ import { isErrno } from '@caisson/ground';
 import { READ_ONLY_GIT_CONTROLS } from '@caisson/protocol';
 
 import type { AgentGit } from './contract.ts';
-import { describeUser } from './git-settings.ts';
+import { describeOwnSettings, describeUser } from './git-settings.ts';
 import type { Ref, Repository } from './locate-repository.ts';
 
 export interface AgentGitOptions {
@@ -25,6 +25,8 @@ export interface AgentGitOptions {
   readonly ignoreRules: string;
   /** Where we keep a copy of the agent's refs, out of its reach; null for a git dir without an agent. */
   readonly givenRefsFile: string | null;
+  /** Where the user's settings for other repositories of the agent are kept until its start; null without an agent. */
+  readonly settingsFile: string | null;
   readonly sandboxed: boolean;
 }
 
@@ -41,6 +43,9 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
     options.givenRefsFile === null
       ? undefined
       : writeFile(options.givenRefsFile, packedRefsText(options.refs)),
+    options.settingsFile === null
+      ? undefined
+      : writeFile(options.settingsFile, describeOwnSettings(repository)),
     writeFile(at('info/exclude'), options.ignoreRules),
     writeFile(
       at('objects/info/alternates'),

@@ -144,6 +144,8 @@ export interface Workspaces {
       readonly merge: FinishedWork;
     },
   ): Promise<MergeProblem | null>;
+  /** What git in the sandbox finds as the settings of the system, without keys of the host; '' for nothing. */
+  describeGitSettings(prepared: PreparedWorkspace): Promise<string>;
   /** Makes what a later host needs of the workspace survive a power cut; not its files. */
   sync(prepared: PreparedWorkspace): Promise<void>;
   /**

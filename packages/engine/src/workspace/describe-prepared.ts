@@ -5,7 +5,6 @@ import { definedOnly } from '@caisson/protocol';
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import type { Brought } from './brought-caches.ts';
-import { describeGitSettings } from './git-settings.ts';
 import type { Repository } from './locate-repository.ts';
 import { findFilesOfGit, placeControls } from './own-places.ts';
 
@@ -40,7 +39,6 @@ export function describePrepared(
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],
     ...definedOnly({ agentGit: made.agentGit, cleanRoom: made.cleanRoom }),
-    ...(made.agentGit === undefined ? {} : { gitSettings: describeGitSettings(repository) }),
     ...(made.brought.length === 0 ? {} : { brought: made.brought }),
     warnings: [...baseline.warnings, ...made.warnings],
   };

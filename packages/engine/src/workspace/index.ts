@@ -10,6 +10,7 @@ import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
 import { branchPinRef, findCheckpoint, listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
+import { describeGitSettings, SYSTEM_GIT_CONFIG } from './git-settings.ts';
 import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { measureRefs } from './measure-refs.ts';
@@ -54,6 +55,8 @@ export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
   readonly home?: string;
   readonly xdgConfigHome?: string;
+  /** The system's settings of git. Default /etc/gitconfig. */
+  readonly systemGitConfig?: string;
   /** Wall clock, for the trash's expiry. */
   readonly now?: () => number;
   /** Signs what a later process acts on: plans and records in the state folder. */
@@ -82,6 +85,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     },
     prepare: (given) => prepareWorkspace(given, { user, stamp }),
     findMergeProblem: (given) => findMergeProblem(given, user),
+    describeGitSettings: (prepared) =>
+      describeGitSettings(prepared, options.systemGitConfig ?? SYSTEM_GIT_CONFIG),
     sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     findCheckpoint,

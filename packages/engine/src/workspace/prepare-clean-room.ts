@@ -30,6 +30,7 @@ export async function prepareCleanRoom(
           path: join(attemptDir, 'clean-room-git'),
           target: join(agentGit.repository.top, '.git'),
           givenRefsFile: null,
+          settingsFile: null,
         }),
     options.kind === 'in-place' ? copyAside(options, attemptDir) : options.projectRoot,
   ]);

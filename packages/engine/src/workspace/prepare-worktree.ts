@@ -26,6 +26,7 @@ import { placeCaches } from './brought-caches.ts';
 import { findBrought, placeFolders } from './find-brought.ts';
 import { beginWithMerged } from './merge-problem.ts';
 import { rememberIncluded } from './included-memory.ts';
+import { placeOwnSettings } from './git-settings.ts';
 import { listRefs, type Ref, type Repository, type UserFolders } from './locate-repository.ts';
 import { excludedPaths, makeGitDir, signalOf } from './stage-present.ts';
 
@@ -115,6 +116,7 @@ function describeAgentGit({
     indexFile: join(baseline.gitDir, 'index'),
     ignoreRules: baseline.ignoreRules,
     givenRefsFile: join(attemptDir, 'given-refs'),
+    settingsFile: placeOwnSettings(attemptDir),
     sandboxed: isSandboxed,
   };
 }

@@ -23,6 +23,7 @@ import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
 import { placeCaches } from './brought-caches.ts';
 import { findCaches } from './find-brought.ts';
+import { placeOwnSettings } from './git-settings.ts';
 import {
   demandWritable,
   findRepository,
@@ -192,6 +193,7 @@ async function prepareInPlace(
     indexFile: join(repository.gitDir, 'index'),
     ignoreRules: baseline.ignoreRules,
     givenRefsFile: join(attemptDir, 'given-refs'),
+    settingsFile: placeOwnSettings(attemptDir),
     sandboxed: true,
   };
   const project = relative(repository.top, options.projectRoot);

@@ -57,8 +57,6 @@ export const PreparedWorkspace = z.object({
   /** The size limits of one file, and of all files together, for capture and save. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
-  /** The system's settings of git, as the sandbox shows them: those of the host, and who the user is. */
-  gitSettings: z.optional(z.string()),
   /** What a clean room needs beside baseline and patch, if one was requested. */
   cleanRoom: z.optional(
     z.object({

@@ -32,11 +32,27 @@ export async function readUserGitConfig(options: {
       remedy: 'Run `git config --list` there and repair the file it names.',
     });
   }
-  const entries = result.stdout
-    .toString('utf8')
-    .split('\0')
-    .filter((entry) => entry !== '');
-  return new Map(entries.map(parseConfigEntry));
+  return new Map(parseEntries(result.stdout));
+}
+
+/** The settings of one file, in its order and without what it includes; null where it is missing or git cannot read it. */
+export async function readGitConfigFile(
+  file: string,
+): Promise<readonly (readonly [string, string])[] | null> {
+  const result = await runBounded({
+    file: 'git',
+    args: ['--no-pager', 'config', '--file', file, '--no-includes', '--list', '-z'],
+    cwd: '/',
+    env: { ...MINIMAL_COMMAND_ENV, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_DIR: '/dev/null' },
+    timeoutMs: 10_000,
+    maxOutputBytes: 1024 * 1024,
+  });
+  return result.exitCode === 0 ? parseEntries(result.stdout) : null;
+}
+
+function parseEntries(listed: Buffer): [string, string][] {
+  const entries = listed.toString('utf8').split('\0');
+  return entries.filter((entry) => entry !== '').map(parseConfigEntry);
 }
 
 /** A key without `=` means true. Later files win, as in git. */

@@ -36,7 +36,7 @@ const ETC = [
   // types of files, fonts and catalogues
   ...['mime.types', 'mailcap', 'magic', 'magic.mime', 'fonts', 'xdg', 'xml', 'texmf', 'manpath.config'],
   // languages and their tools
-  ...['gitconfig', 'gitattributes', 'npmrc', 'pip.conf', 'wgetrc', 'gemrc', 'python*', 'perl', 'php'],
+  ...['gitattributes', 'npmrc', 'pip.conf', 'wgetrc', 'gemrc', 'python*', 'perl', 'php'],
   ...['java', 'java-*', '.java', 'jvm', 'maven', 'gradle', 'ant', 'R', 'ruby', 'dotnet', 'mono', 'ghc'],
   ...['ImageMagick-*', 'postgresql-common'],
 ];
