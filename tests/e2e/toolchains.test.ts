@@ -1,5 +1,5 @@
 /** Programs of version managers, with the links and shims that each of them makes. */
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -79,7 +79,7 @@ it(
     const script = 'of-asdf; of-mise; echo "$MISE_TRUSTED_CONFIG_PATHS"';
     const { stdout, stderr } = await project.caisson('run', '--', 'sh', '-c', script);
     expect(stdout, stderr).toBe(
-      `ruby 3.3.0\n[tools]\nnode = "22"\n[settings]\nidiomatic_version_file_enable_tools = ["node"]\n${project.root}\n`,
+      `ruby 3.3.0\n[tools]\nnode = "22"\n\n[settings]\nidiomatic_version_file_enable_tools = [ "node" ]\n${project.root}\n`,
     );
     project.write('../home/.config/caisson/config.yaml', 'sandbox: { toolchains: [~/.config/mise] }\n');
     const shown = await project.caisson('run', '--', 'of-mise');
@@ -91,15 +91,15 @@ it(
     const ruled = await project.caisson('run', '--', 'of-asdf');
     expect(ruled.code).not.toBe(0);
     expect(ruled.stderr).toMatch(/not brought, because a no-access rule is about it: \S+\.tool-versions/);
+    for (const file of ['caisson.yaml', '../home/.config/caisson/config.yaml'])
+      rmSync(join(project.root, file));
+    const look = ['sh', '-c', 'ls -A ~; echo "trusted: $MISE_TRUSTED_CONFIG_PATHS"'];
+    const open = ['--sandbox', 'none', '--network', 'full'];
+    const unconfined = await project.caisson('run', ...open, '--', ...look);
+    expect(unconfined.stdout, unconfined.stderr).toBe('trusted: \n');
     project.env['PATH'] = usual;
-    const without = await project.caisson(
-      'run',
-      '--',
-      'sh',
-      '-c',
-      'ls -A ~; echo "$MISE_TRUSTED_CONFIG_PATHS"',
-    );
-    expect(without.stdout).not.toContain('.tool-versions');
+    const without = await project.caisson('run', '--', ...look);
+    expect(without.stdout, without.stderr).toBe('trusted: \n');
   },
 );
 
