@@ -76,6 +76,6 @@ test('a workspace without a repository has the settings of the system alone', as
   expect(await shownOf(0o644, { workspace: 'empty' })).toBe(KEPT);
 });
 
-test('a file of the system that not everybody can read is left out', async () => {
+test('a file of the system that other users cannot read is left out', async () => {
   expect(await shownOf(0o600)).toBe(USER);
 });
