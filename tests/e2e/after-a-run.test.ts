@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -193,6 +193,24 @@ describe('what to do with the work', () => {
     await project.caisson('forget', other.runId);
     expect(await list()).toMatch(/ {2}done, forgotten {2}/);
     expect((await json())[0]).toMatchObject({ forgottenAt: expect.any(String) as string });
+    await project.caisson('forget', runId);
+    expect(await list()).toMatch(/ {2}done, applied, forgotten {2}/);
+  });
+
+  test('an apply that left conflict markers says so until it is applied without', async () => {
+    const project = createProject();
+    const readme = join(project.root, 'README.md');
+    const { runId } = await project.run('--', 'sh', '-c', 'echo theirs > README.md');
+    writeFileSync(readme, 'mine\n');
+    project.git('commit', '-qam', 'mine');
+    expect((await project.caisson('apply', runId, '--leave-conflicts')).code).toBe(1);
+    const list = async () => (await project.caisson('runs')).stdout;
+    expect(await list()).toMatch(/ {2}done, applied with conflicts {2}/);
+    expect((await project.caisson('show', runId)).stdout).toContain(', 1 file, with conflict markers');
+    project.git('reset', '-q', '--hard', 'HEAD~1');
+    expect((await project.caisson('apply', runId)).code).toBe(0);
+    expect(await list()).toMatch(/ {2}done, applied {2}/);
+    expect((await project.caisson('show', runId)).stdout).not.toContain('conflict');
   });
 
   test('a run in place says that its changes are there, and so does apply', async () => {

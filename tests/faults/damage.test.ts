@@ -266,19 +266,21 @@ it('an attempt folder in a state folder that was moved goes to the trash, and do
   expect(left).toEqual({});
 }, 120_000);
 
-it('a mark that a run was forgotten, which nobody forgot, is found and taken away', async () => {
+it('a row that says a run was forgotten, which nobody forgot, is found and derived again', async () => {
   const project = createProject();
   const run = await project.run('--', 'true');
   const database = new DatabaseSync(inState(project, 'ledger.db'));
-  database.prepare('INSERT INTO kv VALUES (?, ?, ?)').run('forgotten', run.runId, '"2026-01-01"');
+  database.exec(`UPDATE runs SET row = json_set(json_remove(row, '$.check'), '$.forgottenAt', '2026-01-01')`);
   database.close();
-  const { code, found } = await examine(project);
-  expect([code, found['forgotten']]).toMatchObject([
+  const diff = await project.caisson('diff', run.runId);
+  expect([diff.code, diff.stderr]).toEqual([
     6,
-    { outcome: 'tampered', detail: expect.stringContaining(`${run.runId} is marked as forgotten`) as string },
+    expect.stringContaining(`${run.runId} is marked as forgotten, but no event records that`),
   ]);
+  const { found } = await examine(project);
+  expect(found['ledger']?.detail).toContain('the runs table is not what the events replay to');
   const { repaired, found: left, code: after } = await examine(project, '--repair');
-  expect([repaired.map(({ id }) => id), left, after]).toEqual([['forgotten'], {}, 0]);
+  expect([repaired.map(({ id }) => id), left, after]).toEqual([['ledger'], {}, 0]);
   expect((await project.caisson('diff', run.runId)).code).toBe(0);
 }, 120_000);
 

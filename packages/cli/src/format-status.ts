@@ -1,10 +1,15 @@
 import type { ListedRun } from '@caisson/engine';
 
 /** Who waits in the queue for how many others, and with which priority. Out of the queue, its files are prepared. */
-export function formatStatus({ status, position, priority, appliedAt, forgottenAt }: ListedRun): string {
-  const word = status === 'error' ? 'failed' : status;
-  if (appliedAt !== undefined) return `${word}, applied`;
-  if (forgottenAt !== undefined) return `${word}, forgotten`;
-  if (status !== 'queued') return word;
-  return position === undefined ? 'preparing' : `${status}, number ${position}, priority ${priority}`;
+export function formatStatus(run: ListedRun): string {
+  const { status, position, priority, appliedAt, appliedWithConflicts, forgottenAt } = run;
+  if (status === 'queued')
+    return position === undefined ? 'preparing' : `${status}, number ${position}, priority ${priority}`;
+  return [
+    status === 'error' ? 'failed' : status,
+    ...(appliedAt === undefined
+      ? []
+      : [appliedWithConflicts === true ? 'applied with conflicts' : 'applied']),
+    ...(forgottenAt === undefined ? [] : ['forgotten']),
+  ].join(', ');
 }

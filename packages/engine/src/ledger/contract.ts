@@ -98,6 +98,12 @@ export interface RunRow {
   readonly costIsEstimate?: true;
   /** Present from the ending until the run is sealed or forgotten. */
   readonly unsealed?: true;
+  /** When a person last took its work into their files. */
+  readonly appliedAt?: string;
+  /** Present where that left conflict markers in them. */
+  readonly appliedWithConflicts?: true;
+  /** When its contents were deleted on request. */
+  readonly forgottenAt?: string;
 }
 
 export interface AttemptRow {

@@ -25,8 +25,12 @@ export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offs
   (EventContent | UnknownContent);
 
 const DEFAULT_PRIORITY = 5;
-/** After these the run needs no seal any more. */
-const SETTLES_SEAL: ReadonlySet<string> = new Set<EventType>(['evidence.sealed', 'run.forgotten']);
+/** What happens to a run after its ending. */
+const AFTERWARDS: ReadonlySet<string> = new Set<EventType>([
+  'evidence.sealed',
+  'run.applied',
+  'run.forgotten',
+]);
 
 /** True for the few types that change a row; the rest need not be read. */
 export function isProjected(type: string): boolean {
@@ -35,7 +39,7 @@ export function isProjected(type: string): boolean {
     type.startsWith('attempt.') ||
     type.startsWith('question.') ||
     type.startsWith('approval.') ||
-    SETTLES_SEAL.has(type)
+    AFTERWARDS.has(type)
   );
 }
 
@@ -59,8 +63,6 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
   const type = knownTypeOf(event);
   if (type === 'dispatch.accepted') return acceptedRun(event);
   if (row === null) return null;
-  if (SETTLES_SEAL.has(type))
-    return row.unsealed === undefined ? null : definedOnly({ ...row, unsealed: undefined });
   const attempt = Math.max(row.attempt, event.attempt);
   switch (type) {
     case 'attempt.launched':
@@ -71,6 +73,12 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
       return { ...row, attempt, status: 'queued' };
     case 'question.answered':
       return row.status === 'waiting' ? answeredRun(row, event) : null;
+    case 'evidence.sealed':
+      return definedOnly({ ...row, unsealed: undefined });
+    case 'run.applied':
+      return appliedRun(row, event);
+    case 'run.forgotten':
+      return definedOnly({ ...row, unsealed: undefined, forgottenAt: event.at });
     default:
       return isTerminal(type) ? endedRun({ ...row, attempt }, event, type) : null;
   }
@@ -124,6 +132,16 @@ function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): R
 function answeredRun(row: RunState, event: ProjectedEvent): RunState {
   const continuedBy = event.type === 'question.answered' ? event.data.continuedBy : undefined;
   return definedOnly({ ...row, status: 'answered', continuedBy });
+}
+
+/** The last time counts: conflicts may be gone with it. */
+function appliedRun(row: RunState, event: ProjectedEvent): RunState {
+  const hasConflicts = event.type === 'run.applied' && event.data.hasConflicts;
+  return definedOnly({
+    ...row,
+    appliedAt: event.at,
+    appliedWithConflicts: hasConflicts ? (true as const) : undefined,
+  });
 }
 
 /** The attempt after `event`, or `null` when it changes nothing. */

@@ -13,8 +13,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import { findChainBreak, findContradiction, listSeals, parseWitness } from '../evidence/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
-import { nameFirst } from './name-first.ts';
-import { isForgotten, listPlanted } from './run-forgotten.ts';
+import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
@@ -55,7 +54,6 @@ export async function examineLedger(
       events,
       await examineSeals(config, ledger),
       head,
-      ...probeForgotten(ledger),
       ...(witness === null ? [] : [probe('witness', () => examineWitness(witness, ledger))]),
       ...((await options.also?.(ledger)) ?? []),
     ];
@@ -119,24 +117,6 @@ function examineEvents(ledger: Ledger): ProbeReport {
     };
   const isCut = problems.every((problem) => /it ends after \d+ of \d+ bytes/.test(problem));
   return { id, verdict: 'fail', outcome: isCut ? 'incomplete' : 'tampered', detail, remedy: DAMAGED };
-}
-
-/** Nothing is said where nothing was planted. */
-function probeForgotten(ledger: Ledger): ProbeReport[] {
-  const planted = listPlanted({ ledger });
-  if (planted.length === 0) return [];
-  const findings = planted.map((runId) => `${runId} is marked as forgotten, but no event records that`);
-  return [
-    {
-      id: 'forgotten',
-      verdict: 'fail',
-      outcome: 'tampered',
-      detail: nameFirst(findings),
-      findings,
-      remedy: 'If you want it forgotten: caisson forget RUN',
-      repair: 'caisson doctor --repair takes the mark away.',
-    },
-  ];
 }
 
 async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<ProbeReport> {

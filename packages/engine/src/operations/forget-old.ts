@@ -7,7 +7,6 @@ import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
 import { forgetContents } from './forget-run.ts';
 import { findOnlyCopy, type OnlyCopy } from './only-copy.ts';
-import { listApplied } from './run-applied.ts';
 import { listForgotten } from './run-forgotten.ts';
 
 export interface ForgottenRuns {
@@ -52,7 +51,7 @@ export async function forgetOld(engine: Engine, options: ForgetOptions): Promise
   const [gone, needed] = [listForgotten(engine), findNeeded(engine)];
   const { rows, unclean } = options.ended;
   const heldBack = new Set(options.kept.map(runOf));
-  const continued = listContinued(engine, rows);
+  const continued = listContinued(rows);
   const forgotten: string[] = [];
   const keptFor: Record<string, KeptFor> = {};
   for (const row of rows) {
@@ -68,12 +67,11 @@ export async function forgetOld(engine: Engine, options: ForgetOptions): Promise
 }
 
 /** The last applied run that continued each, also by way of others. */
-function listContinued(engine: Engine, rows: readonly RunRow[]): ReadonlyMap<string, string> {
-  const applied = listApplied(engine);
+function listContinued(rows: readonly RunRow[]): ReadonlyMap<string, string> {
   const earlier = new Map(rows.map(({ runId, continues }) => [runId, continues]));
   const found = new Map<string, string>();
-  for (const { runId } of rows)
-    if (applied.has(runId))
+  for (const { runId, appliedAt } of rows)
+    if (appliedAt !== undefined)
       for (let run = earlier.get(runId); run !== undefined; run = earlier.get(run)) found.set(run, runId);
   return found;
 }

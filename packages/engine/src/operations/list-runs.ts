@@ -3,8 +3,6 @@ import type { Engine } from '../engine.ts';
 import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
 import { findLive, findWaiting } from './live-runs.ts';
 import { resolveRunId } from './resolve-run-id.ts';
-import { findAppliedAt } from './run-applied.ts';
-import { findForgottenAt } from './run-forgotten.ts';
 
 /** A list cannot be made as it was asked for. */
 export class InvalidFilterError extends CaissonError {
@@ -20,10 +18,6 @@ export interface ListedRun extends RunRow {
   readonly live?: LiveRun;
   /** What it waits for a person to say. */
   readonly waitsFor?: WaitsFor;
-  /** When a person took its work into their files. */
-  readonly appliedAt?: string;
-  /** When its contents were deleted on request. */
-  readonly forgottenAt?: string;
 }
 
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<ListedRun[]> {
@@ -43,8 +37,6 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
       position: positionOf(row),
       live: live.get(row.runId),
       waitsFor: findWaiting(engine, row) ?? undefined,
-      appliedAt: findAppliedAt(engine, row),
-      forgottenAt: findForgottenAt(engine, row),
     }),
   }));
 }

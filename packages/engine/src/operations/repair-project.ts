@@ -15,7 +15,6 @@ import { removeLeftOfRuns } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
 import { describeRemoval } from './left-workspaces.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
-import { FORGOTTEN, listPlanted } from './run-forgotten.ts';
 import { makeLateSeals } from './seal-ended.ts';
 
 /** One thing that was done (`ok`), or that could not be done (`fail`). */
@@ -51,7 +50,6 @@ export async function repairProject(
     });
     try {
       await step('checkpoints', (done) => repairRefs(engine, done));
-      await step('forgotten', (done) => removePlanted(engine, done));
       await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
@@ -77,13 +75,6 @@ async function rebuildRows(file: string, done: (detail: string) => void): Promis
 
 async function repairRefs(engine: Engine, done: (detail: string) => void): Promise<void> {
   for (const repair of await repairOwnRefs(engine)) done(describeRepair(repair));
-}
-
-async function removePlanted(engine: Engine, done: (detail: string) => void): Promise<void> {
-  for (const runId of listPlanted(engine)) {
-    engine.ledger.kv.delete(FORGOTTEN, runId);
-    done(`the mark that ${runId} was forgotten was removed: no event records it`);
-  }
 }
 
 async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {

@@ -53,7 +53,7 @@ async function describeUnderWay(
 }
 
 function describeTaken({ ledger }: Engine, runId: string): Pick<DispatchResult, 'applied' | 'forgottenAt'> {
-  const [applied] = ledger.read({ runId, types: ['run.applied'] });
+  const applied = ledger.read({ runId, types: ['run.applied'] }).at(-1);
   const [forgotten] = ledger.read({ runId, types: ['run.forgotten'] });
   return {
     ...(applied === undefined ? {} : { applied: { at: applied.at, ...applied.data } }),

@@ -10,6 +10,7 @@ export function describeLives(open: OpenLedger): void {
   describe('the life of a run', () => {
     const at = useLedger(open);
     describeStatuses(at);
+    describeAfterwards(at);
     describeAttempts(at);
     describeMoves(at);
     describeListings(at);
@@ -73,6 +74,32 @@ function describeStatuses(at: LedgerAtHand): void {
     ]);
     expect(at.ledger.run('run_a')?.status).toBe(status);
     expect(at.ledger.runs({ status: 'queued' })).toEqual([]);
+  });
+}
+
+function describeAfterwards(at: LedgerAtHand): void {
+  test('it says when its work was taken, whether conflicts were left, and when it was forgotten', async () => {
+    const applied = (hasConflicts: boolean, at: string) => ({
+      ...fact('run_a', { files: 1, hasConflicts }),
+      type: 'run.applied',
+      attempt: 0,
+      at,
+    });
+    const forgotten = { ...fact('run_a'), type: 'run.forgotten', attempt: 0, at: '2026-01-05T00:00:00.000Z' };
+    const taken = () => {
+      const { appliedAt, appliedWithConflicts, forgottenAt } = at.ledger.run('run_a') ?? {};
+      return { appliedAt, appliedWithConflicts, forgottenAt };
+    };
+    await at.ledger.append([accepted('run_a'), finished('run_a', 0)]);
+    expect(taken()).toEqual({});
+    await at.ledger.append([applied(true, '2026-01-03T00:00:00.000Z')]);
+    expect(taken()).toEqual({ appliedAt: '2026-01-03T00:00:00.000Z', appliedWithConflicts: true });
+    await at.ledger.append([applied(false, '2026-01-04T00:00:00.000Z'), forgotten]);
+    const before = { appliedAt: '2026-01-04T00:00:00.000Z', forgottenAt: '2026-01-05T00:00:00.000Z' };
+    expect(taken()).toEqual(before);
+    at.ledger.rebuildProjections();
+    expect(taken()).toEqual(before);
+    expect(at.ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
   });
 }
 

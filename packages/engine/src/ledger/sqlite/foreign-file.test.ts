@@ -177,6 +177,43 @@ describe('a file that is not our ledger', () => {
     await migrated.close();
   });
 
+  test('a ledger of the fifth version learns which runs were applied or forgotten', async () => {
+    const ledger = openLedger(file);
+    const applied = (runId: string, hasConflicts: boolean) => ({
+      ...fact(runId, { files: 1, hasConflicts }),
+      type: 'run.applied',
+      attempt: 0,
+    });
+    for (const runId of ['run_a', 'run_b', 'run_c', 'run_d'])
+      await ledger.append([accepted(runId), finished(runId, 0)]);
+    await ledger.append([
+      applied('run_a', true),
+      applied('run_b', true),
+      { ...applied('run_b', false), at: '2026-01-03T00:00:00.000Z' },
+      { ...fact('run_b'), type: 'run.forgotten', attempt: 0 },
+      { ...fact('run_c'), type: 'run.forgotten', attempt: 0 },
+    ]);
+    const before = ledger.runs();
+    expect(before).toMatchObject([
+      { runId: 'run_a', appliedAt: AT, appliedWithConflicts: true },
+      { runId: 'run_b', appliedAt: '2026-01-03T00:00:00.000Z', forgottenAt: AT },
+      { runId: 'run_c', forgottenAt: AT },
+      { runId: 'run_d' },
+    ]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`UPDATE runs SET row =
+        json_remove(row, '$.appliedAt', '$.appliedWithConflicts', '$.forgottenAt', '$.check');
+      INSERT INTO kv VALUES ('applied', 'run_d', '"${AT}"'), ('forgotten', 'run_d', '"${AT}"');
+      DELETE FROM schema_versions WHERE version > 5; PRAGMA user_version = 5;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.runs()).toEqual(before);
+    expect([...migrated.kv.list('applied'), ...migrated.kv.list('forgotten')]).toEqual([]);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
+  });
+
   test('a migration that fails leaves the old version behind', async () => {
     await openLedger(file).close();
     const broken = [

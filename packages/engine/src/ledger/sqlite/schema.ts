@@ -145,6 +145,23 @@ INSERT INTO approvals SELECT id, run, coalesce(status, 'denied'), offset, json_p
   FROM requested WHERE true ON CONFLICT (id) DO NOTHING;
 `,
   },
+  {
+    version: 6,
+    sql: `
+-- That a run was applied or forgotten follows from the events, too. As above, a changed row loses its check.
+WITH applied AS (
+  SELECT run, at, json_valid(data) AND version = 1 AND data ->> '$.hasConflicts' = 1 AS conflicts, max(offset)
+  FROM events WHERE type = 'run.applied' GROUP BY run
+)
+UPDATE runs SET row = json_patch(json_remove(runs.row, '$.check'), json_object(
+    'appliedAt', applied.at, 'appliedWithConflicts', CASE WHEN conflicts THEN json('true') END))
+  FROM applied WHERE applied.run = runs.run AND json_valid(runs.row);
+WITH forgotten AS (SELECT run, at, max(offset) FROM events WHERE type = 'run.forgotten' GROUP BY run)
+UPDATE runs SET row = json_set(json_remove(runs.row, '$.check'), '$.forgottenAt', forgotten.at)
+  FROM forgotten WHERE forgotten.run = runs.run AND json_valid(runs.row);
+DELETE FROM kv WHERE space IN ('applied', 'forgotten');
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */
