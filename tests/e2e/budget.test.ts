@@ -2,6 +2,7 @@
 import type { DispatchResult } from '@caisson/protocol';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished } from 'vitest';
+import { installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
 import { createProject, finish, until, type Project } from './project.ts';
 
 const KEY = 'sk-test-key-0123456789';
@@ -234,6 +235,20 @@ it('refuses a model of unknown price under a money cap, and shows its cost as un
   expect(free.costUsd).toBeUndefined();
   expect((await project.caisson('show', free.runId)).stdout).toContain('cost unknown');
 }, 40_000);
+
+it('ends a run at the first answer of a model without a price that the agent chose itself', async () => {
+  const agent = PINNED_AGENTS.find(({ name }) => name === 'claude-code');
+  if (agent === undefined) throw new Error('claude-code is not pinned');
+  const server = await serve(20, 1000);
+  const project = createProject({
+    env: { MODEL_KEY: KEY },
+    config: `runtimes:\n  claude-code: { bin: "${await installAgent(agent)}", endpoint: "${server.url}", apiKey: "env:MODEL_KEY", env: { ANTHROPIC_MODEL: claude-opus-5-5 } }\n`,
+  });
+  const result = await project.run('work', '--runtime', 'claude-code', '--budget', '0.05');
+  expect([result.failure?.reason, result.cli.code]).toEqual(['budget-exceeded', 5]);
+  expect(result.failure?.detail).toMatch(/the price of claude-opus-5-5 is unknown.*--model/);
+  expect(server.modelRequests().length).toBeLessThan(4);
+}, 60_000);
 
 it('stops to retry what failed five times in the same way', async () => {
   const project = createProject();

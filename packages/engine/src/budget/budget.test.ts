@@ -221,6 +221,32 @@ describe('a budget', () => {
     expect(budget.follow('r1', { ...USAGE, models: ['renamed'] })?.detail).toMatch(/\$3.0000 spent/);
   });
 
+  it.each([
+    ['a cap of its own', { perDayUsd: null }, { usd: 1 }],
+    ['a cap of its day', { perDayUsd: 1 }, {}],
+    ['a cap of its session', { perSessionUsd: 1 }, {}],
+  ])('stops a run whose own choice of a model has no price, under %s', (_cap, settings, caps) => {
+    const request = ask('r1', { model: '', reportsCost: true, session: 's', caps });
+    const mystery = { ...USAGE, models: ['claude-haiku-4-5', 'mystery'] };
+    const { budget } = open(settings);
+    expect(budget.reserve(request)).toBeNull();
+    expect(budget.follow('r1', { ...mystery, inputTokens: 0 })).toBeNull(); // nothing was answered yet
+    expect(budget.follow('r1', mystery)?.detail).toMatch(/^the price of mystery is unknown.*--model/);
+    const allowing = open({ ...settings, allowUnknownCost: true }).budget;
+    allowing.reserve(request);
+    expect(allowing.follow('r1', mystery)).toBeNull();
+  });
+
+  it('stops a run of unknown price under the cap of the run that dispatched it, and none without a cap', () => {
+    const { budget } = open();
+    const mystery = { ...USAGE, models: [] };
+    budget.reserve(ask('up', { caps: { usd: 5 } }));
+    budget.reserve(ask('kid', { model: '', reportsCost: true, parent: 'up' }));
+    expect(budget.follow('kid', mystery)?.detail).toMatch(/price of the model that answered is unknown/);
+    budget.reserve(ask('free', { model: '', reportsCost: true, caps: { tokens: 9_000_000 } }));
+    expect(budget.follow('free', mystery)).toBeNull();
+  });
+
   it('reads no records and reports nothing for a run that had nothing to spend', () => {
     const { budget, updates } = open({}, [spentRow(2)]);
     expect(budget.reserve(ask('r1', { usesModel: false }))).toBe(null);

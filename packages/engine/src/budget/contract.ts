@@ -3,7 +3,8 @@
  * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included:
  *     its own cap, or, where only its session or day has one, a share of what is left.
  * B2  A cap is enforced while the run is running: the first report of usage that passes it stops the run.
- * B3  Unknown cost is reported as unknown; with a money cap it is refused unless the project allows it.
+ * B3  Unknown cost is reported as unknown; with a money cap it is refused unless the project allows it, also when
+ *     only the first answer shows it.
  */
 import type { BudgetCaps, Usage } from '@caisson/protocol';
 

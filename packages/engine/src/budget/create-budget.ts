@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BudgetCaps, Usage } from '@caisson/protocol';
 import type { Books, Budget, BudgetOptions, BudgetStanding, EarlierUse } from './contract.ts';
 import { findPassedFamily } from './family-caps.ts';
-import { costOf, tokensOf } from './price-table.ts';
-import { refuseNothing } from './refusals.ts';
+import { costOf, findPrice, tokensOf } from './price-table.ts';
+import { refuseNothing, UNKNOWN_COST_REMEDY } from './refusals.ts';
 import {
   beginReservation,
   closeReservation,
   isReserved,
   lastUsage,
+  lineOf,
   listReservations,
   sum,
   sweepReservations,
@@ -50,12 +51,17 @@ export function createBudget(options: BudgetOptions): Budget {
       const counted =
         findPassedCount(run.caps, usage, earlier) ??
         (isCounting ? findPassedScopeCount(settings, scopes.counted(run.session), earlier) : null);
-      if (counted !== null || costUsd === undefined) return counted;
+      if (counted !== null) return counted;
       const held = listReservations(books);
+      const standings = scopes.standings(run.session, runId, 'caps');
+      if (costUsd === undefined)
+        return settings.allowUnknownCost || !isMoneyCapped(run, lineOf(held, runId), standings)
+          ? null
+          : findUnpriced(usage);
       return (
         findPassedMoney(run.caps, earlier.costUsd + costUsd) ??
         findPassedFamily(held, runId) ??
-        findPassedScope(scopes.standings(run.session, runId, 'caps'), earlier.costUsd)
+        findPassedScope(standings, earlier.costUsd)
       );
     },
     cost: costOf,
@@ -128,6 +134,29 @@ function findPassedCount(caps: BudgetCaps, usage: Usage, earlier: EarlierUse): {
 function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } | null {
   if (caps.usd === undefined || costUsd <= caps.usd) return null;
   return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
+}
+
+/** By its own cap, that of a run above it, or that of its session or day. */
+function isMoneyCapped(
+  { caps }: ActiveBudget,
+  line: readonly Reservation[],
+  scopes: readonly BudgetStanding[],
+): boolean {
+  return (
+    caps.usd !== undefined ||
+    line.some(({ capUsd }) => capUsd !== null) ||
+    scopes.some(({ ceilingUsd }) => ceilingUsd !== null)
+  );
+}
+
+/** B3: an agent may choose its model itself, so that only its first answer shows that the price is unknown. */
+function findUnpriced(usage: Usage): { detail: string } | null {
+  if (tokensOf(usage) === 0) return null;
+  const unpriced = usage.models.filter((model) => findPrice(model) === null);
+  const name = unpriced.length === 0 ? 'the model that answered' : unpriced.join(', ');
+  return {
+    detail: `the price of ${name} is unknown, so the money cap cannot be enforced. ${UNKNOWN_COST_REMEDY}`,
+  };
 }
 
 /**

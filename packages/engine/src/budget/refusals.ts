@@ -3,6 +3,9 @@ import type { BudgetCaps } from '@caisson/protocol';
 import type { BudgetRefusal, BudgetRequest, BudgetStanding } from './contract.ts';
 import { findPrice } from './price-table.ts';
 
+export const UNKNOWN_COST_REMEDY =
+  'Name a model with a known price (--model), cap tokens instead (--max-tokens), or set budget.allowUnknownCost.';
+
 /** B3 */
 export function refuseUnknownCost(
   request: BudgetRequest,
@@ -11,7 +14,7 @@ export function refuseUnknownCost(
 ): BudgetRefusal | null {
   const hasMoneyCap = request.caps.usd !== undefined || scopes.length > 0;
   if (!hasMoneyCap || isAllowed || !request.usesModel) return null;
-  // A program that reports its cost knows the price of its own default, and reports 0 for unknown prices.
+  // A program that reports its cost may choose its model: the first answer shows whether that has a price.
   if (request.model === '' ? request.reportsCost : findPrice(request.model) !== null) return null;
   return {
     kind: 'budget',
@@ -19,8 +22,7 @@ export function refuseUnknownCost(
       request.model === ''
         ? 'a money cap is set, and no model is named whose price is known'
         : `a money cap is set, and the price of ${request.model} is unknown`,
-    remedy:
-      'Name a model with a known price, cap tokens instead (--max-tokens), or set budget.allowUnknownCost.',
+    remedy: UNKNOWN_COST_REMEDY,
   };
 }
 
