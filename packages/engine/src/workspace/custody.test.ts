@@ -547,7 +547,7 @@ describe('remove', () => {
     const held = join(project.stateDir, 'held-back', basename(prepared.attemptDir));
     const place = join(held, 'large');
     expect(saved?.warnings).toEqual([expect.stringContaining(`large (2000 bytes)`)]);
-    expect(saved?.warnings[0]).toContain(place);
+    expect(saved?.warnings[0]).toContain(`kept in ${held} until`);
     expect(project.git('ls-tree', '--name-only', saved?.ref ?? '')).toBe('.gitignore\na.txt\nsmall');
     expect(removed).toEqual({ kind: 'removed' });
     const collect = { stateDir: project.stateDir, trashTtlMs: 0 };
@@ -616,7 +616,7 @@ describe('remove', () => {
     expect(warnings.map((text) => text.replace(/ .*/, '')).toSorted()).toEqual(['.env.test', 'cache']);
     expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
     const place = /kept in (.+) until/.exec(warnings.find((text) => text.startsWith('.env.test')) ?? '')?.[1];
-    expect(readFileSync(place ?? '', 'utf8')).toBe('A=2\n');
+    expect(readFileSync(join(place ?? '', '.env.test'), 'utf8')).toBe('A=2\n');
   });
 
   it('leaves a file of the user that is too large out of baseline and patch, in place, and says so', async () => {

@@ -1,4 +1,6 @@
-/** How git is kept from running foreign code: rules G1 and G2 of git.ts as tables. */
+/** How git is kept from running foreign code: rules G1 to G3 of git.ts as tables. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { MINIMAL_COMMAND_ENV } from '../processes/index.ts';
 
 /** Commands that resolve, list or move names and never read or write a file's contents. */
@@ -78,3 +80,20 @@ export const HARDENED_ENV: Readonly<Record<string, string>> = {
   GIT_NO_REPLACE_OBJECTS: '1',
   GIT_ALLOW_PROTOCOL: 'none',
 };
+
+/** Commands that start another git, to pack objects or to write files side by side; none asks for a status (G3). */
+export const STARTS_GIT: ReadonlySet<string> = new Set(['bundle', 'checkout-index']);
+
+/** Git looks for git in both places. */
+export const NO_OTHER_GIT: Readonly<Record<string, string>> = {
+  PATH: '/dev/null',
+  GIT_EXEC_PATH: '/dev/null',
+};
+
+let git: string | undefined;
+
+/** By its path: the environment of most calls has none (G3). */
+export function findGit(): string {
+  const folders = (MINIMAL_COMMAND_ENV['PATH'] ?? '').split(':');
+  return (git ??= folders.map((folder) => join(folder, 'git')).find((path) => existsSync(path)) ?? 'git');
+}

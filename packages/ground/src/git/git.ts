@@ -7,6 +7,9 @@
  *     commands that read or write file contents run only in our own git dir, whose `info/attributes` outranks every
  *     `.gitattributes` (see own-git-dir.ts). In a foreign git dir (the user's) only a closed list of commands that
  *     never read contents may run.
+ * G3  Where an index has a link to another repository, git asks that repository for its status, and its settings, which
+ *     an agent may have written, can name programs. So git finds no other git to start, except for the few commands that
+ *     need one and ask for no status.
  */
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +17,14 @@ import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { findDiskTrouble } from '../platform/index.ts';
 import { runBounded } from '../processes/index.ts';
-import { FOREIGN_COMMANDS, HARDENED_ARGS, HARDENED_ENV } from './git-hardening.ts';
+import {
+  findGit,
+  FOREIGN_COMMANDS,
+  HARDENED_ARGS,
+  HARDENED_ENV,
+  NO_OTHER_GIT,
+  STARTS_GIT,
+} from './git-hardening.ts';
 
 export interface GitOptions {
   readonly cwd: string;
@@ -79,10 +89,10 @@ export function createGit(options: GitOptions): Git {
     refuseContentsOfForeign(options, args);
     const config = (call.config ?? []).flatMap((entry) => ['-c', entry]);
     const result = await runBounded({
-      file: 'git',
+      file: findGit(),
       args: ['--no-pager', ...HARDENED_ARGS, ...config, ...args],
       cwd: options.cwd,
-      env,
+      env: STARTS_GIT.has(args[0] ?? '') ? env : { ...env, ...NO_OTHER_GIT },
       ...definedOnly({ stdin: call.stdin, signal: options.signal }),
       timeoutMs: call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,

@@ -1,9 +1,10 @@
 /** Adds the files of a folder to an index, and those of the repositories inside it (rules S1, S3, S6 and S9). */
+import { closeSync, constants, openSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { definedOnly } from '@caisson/protocol';
 import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } from '../git/index.ts';
-import { isErrno } from '../platform/index.ts';
+import { isErrno, showPath } from '../platform/index.ts';
 import { addFiles } from './add-files.ts';
 import { below, dropConflicts, findHidden } from './hidden-files.ts';
 import {
@@ -14,6 +15,8 @@ import {
   type StageLimits,
 } from './oversized-files.ts';
 import { hasFiles, isBehindLink } from './workspace-folder.ts';
+
+const NUL = Buffer.from([0]);
 
 export interface StageOptions {
   readonly workspace: string;
@@ -62,23 +65,25 @@ export async function addEverything(
     .map((path) => path.slice(prefix.length))
     .filter((path) => !isBehindLink(folder, path)); // git refuses to name what it would not reach
   const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
+  await dropLinks(git, folder, index, options.like);
   const { hidden, found } = await findLeftOut(options, git, { folder, prefix, pathspec });
   const problems = await addFiles(git, pathspec, [...hidden, ...found.names]);
   const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
     exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
-  const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
+  const linked = summary.gitlinks.filter((path) => !isExcluded(path.toString('utf8')));
   let { rootTree } = summary;
   const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
   const nested: string[] = [];
   const oversized = [...found.files];
   const allHidden: Buffer[] = hidden.map((name) => Buffer.concat([Buffer.from(prefix), name]));
   let { stagedBytes } = found;
-  for (const path of [...linked, ...problems.unborn]) {
-    if (!(await hasFiles(join(folder, path)))) continue;
-    const inner = await flatten(withBytesLeft(options, stagedBytes), git, folder, path, index, prefix + path);
+  for (const path of [...linked, ...problems.unborn.map((name) => Buffer.from(name))]) {
+    if (!(await hasFiles(pathIn(folder, path)))) continue;
+    const shown = prefix + showPath(path);
+    const inner = await flatten(withBytesLeft(options, stagedBytes), git, folder, path, index, shown);
     rootTree = null;
-    nested.push(prefix + path, ...inner.nested);
+    nested.push(shown, ...inner.nested);
     warnings.push(...inner.warnings);
     oversized.push(...inner.oversized);
     allHidden.push(...inner.hidden);
@@ -110,18 +115,34 @@ function withBytesLeft(options: AddOptions, stagedBytes: number): AddOptions {
   return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };
 }
 
+/**
+ * A link to a repository that is there leaves the index: git would ask that repository for its status, with the settings
+ * it has (G3). What is in it is added again.
+ */
+async function dropLinks(git: Git, folder: string, index: string, like: string): Promise<void> {
+  const { gitlinks } = await summariseIndex(index, like);
+  const filled: Buffer[] = [];
+  for (const path of gitlinks) if (await hasFiles(pathIn(folder, path))) filled.push(path, NUL);
+  if (filled.length > 0)
+    await git.run(['update-index', '-z', '--force-remove', '--stdin'], { stdin: Buffer.concat(filled) });
+}
+
 /** S1: stages the nested folder through its own index and splices the entries in where the link was. */
 async function flatten(
   options: AddOptions,
   git: Git,
   folder: string,
-  path: string,
+  path: Buffer,
   index: string,
   fullPath: string,
 ): Promise<Added> {
-  const inner = join(folder, path);
   const innerIndex = `${index}.n`;
+  const opened = openSync(
+    pathIn(folder, path),
+    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
+  );
   try {
+    const inner = nameFolder(folder, path, opened);
     const innerGit = gitFor(options, inner, innerIndex);
     const added = await addEverything(options, innerGit, inner, innerIndex, `${fullPath}/`);
     const entries = (await innerGit.run(['ls-files', '-s', '-z'])).stdout;
@@ -130,8 +151,19 @@ async function flatten(
     });
     return added;
   } finally {
+    closeSync(opened);
     await rm(innerIndex, { force: true });
   }
+}
+
+/** An argument or a variable of a program must be UTF-8; a folder with another name is reached through its descriptor. */
+function nameFolder(folder: string, path: Buffer, opened: number): string {
+  const text = path.toString('utf8');
+  return Buffer.from(text).equals(path) ? join(folder, text) : `/proc/${process.pid}/fd/${opened}`;
+}
+
+function pathIn(folder: string, path: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${folder}/`), path]);
 }
 
 export function gitFor(options: StageOptions, workTree: string, indexFile: string): Git {

@@ -32,7 +32,9 @@ export async function addFiles(
   const unborn = errors.flatMap(
     (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
   );
-  const other = errors.filter((line) => !line.endsWith('does not have a commit checked out'));
+  const isFlattened = (line: string): boolean =>
+    line.endsWith('does not have a commit checked out') && !line.includes('\u{fffd}');
+  const other = errors.filter((line) => !isFlattened(line)); // of a name that is not UTF-8 git gives no more than this
   return { unborn, other: [...unopenedFolders(second.stderr), ...other] };
 }
 

@@ -17,7 +17,7 @@ export async function openFolder(path: string): Promise<void> {
   if ((mode & 0o700) !== 0o700 && uid === process.geteuid?.()) await chmod(path, (mode & 0o7777) | 0o700);
 }
 
-export async function hasFiles(folder: string): Promise<boolean> {
+export async function hasFiles(folder: Buffer): Promise<boolean> {
   try {
     return (await readdir(folder)).length > 0;
   } catch (error) {
