@@ -111,3 +111,18 @@ it('discovery says exactly what a run would use', async () => {
   const { stderr } = await project.caisson('run', '--runtime', 'codex', 'do something');
   expect(stderr).toContain('.codex/auth.json): --login, once. The agent can then read its token');
 });
+
+it('the key of a gateway whose address is only in the environment goes nowhere', async () => {
+  const project = prepare();
+  project.env['ANTHROPIC_API_KEY'] = 'sk-of-the-gateway';
+  project.env['ANTHROPIC_BASE_URL'] = 'http://127.0.0.1:9/gateway';
+  const refused = await project.caisson('run', '--runtime', 'claude-code', 'do something');
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('ANTHROPIC_BASE_URL is set and not used');
+  expect(refused.stderr).toContain('runtimes.claude-code.endpoint: "http://127.0.0.1:9/gateway"');
+  expect((await usesOf(project))['claude-code']).toContain('ANTHROPIC_BASE_URL is set and not used');
+  const { refusal } = (await outlookOf(project))['claude-code'] ?? {};
+  expect(refusal?.detail).toContain('ANTHROPIC_BASE_URL is set and not used');
+  project.env['ANTHROPIC_BASE_URL'] = 'https://api.anthropic.com/';
+  expect((await usesOf(project))['claude-code']).toBe('key: the key in ANTHROPIC_API_KEY');
+});

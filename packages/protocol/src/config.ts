@@ -86,7 +86,7 @@ export const LimitsConfig = z.strictObject({
   capture: optional(
     'may-lower',
     Size,
-    'Size of all changed files together in one patch or checkpoint; the largest are left out first. Default 256m.',
+    'Size of all changed files together in one patch or checkpoint; the largest are left out first. Also of the commits that are kept of repositories inside the workspace. Default 256m.',
   ),
   spool: optional('may-lower', Size, 'Bytes kept of what an agent prints. Default 64m.'),
   trash: optional('ask', Size, 'Ignored files kept in the trash; the oldest go first. Default 1g.'),

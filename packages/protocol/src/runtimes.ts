@@ -78,6 +78,8 @@ export interface RuntimeDescriptor<N extends string = string> {
   readonly otherKeyEnv?: readonly string[];
   /** The vendor's own service, for users with a key and no `endpoint`. */
   readonly defaultEndpoint?: string;
+  /** The environment variable in which users of a gateway keep its address. Runs do not read it: `endpoint` is the setting. */
+  readonly baseUrlEnv?: string;
   readonly modes: Readonly<Record<Mode, ModeMapping | null>>;
   readonly promptVia: 'stdin' | 'file' | 'argv' | 'acp' | 'none';
   readonly canResume: boolean;

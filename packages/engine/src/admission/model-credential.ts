@@ -26,7 +26,14 @@ export function findCredential({ runtime, request, envBundles }: Given, { secret
 }
 
 /** The two ways to fix it. */
-function refuse({ name, descriptor, foundLogin }: FoundRuntime, detail: string): RequestRefusal {
+function refuse(runtime: FoundRuntime, detail: string): RequestRefusal {
+  const { name, descriptor, foundLogin, otherAddress } = runtime;
+  if (otherAddress !== null && !runtime.login)
+    return {
+      kind: 'unavailable',
+      detail,
+      remedy: `In your own config.yaml: runtimes.${name}.endpoint: "${otherAddress.url}"; or unset ${otherAddress.variable}.`,
+    };
   // Another log-in would be the same key.
   if (foundLogin?.keyRef !== undefined)
     return {

@@ -53,11 +53,18 @@ export interface CredentialFacts {
   readonly foundLogin: FoundLogin | null;
   readonly apiKeyRef: string | null;
   readonly endpoint: string | null;
+  /** An address in the user's environment that the key may be meant for, and that is not used. */
+  readonly otherAddress: OtherAddress | null;
   readonly adapter: unknown;
   /** Names of the variables that the run is given. */
   readonly given: readonly string[];
   /** Why a reference cannot be resolved; null if it may. */
   checkRef(ref: string): string | null;
+}
+
+export interface OtherAddress {
+  readonly variable: string;
+  readonly url: string;
 }
 
 /** A log-in of the user's in a program's own file. */

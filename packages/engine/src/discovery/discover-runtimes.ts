@@ -8,7 +8,7 @@ import {
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { Credential, DiscoveredRuntime, ProbeContext } from './contract.ts';
-import { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
+import { chooseCredential, findKeyRef, findLogin, findOtherAddress } from './find-credential.ts';
 import { findProgram } from './find-program.ts';
 import { findInstalledVersion } from './installed-version.ts';
 import { askVersion, compareVersions, type VersionAnswer } from './program-version.ts';
@@ -96,13 +96,15 @@ function describeCredential({ env, home }: DiscoveryContext, located: LocatedRun
   const { config } = located;
   const descriptor = known(located);
   if (descriptor === null) return { kind: 'not-needed', uses: '-' };
+  const apiKeyRef = findKeyRef(descriptor, config, env);
   return chooseCredential({
     descriptor,
     api: descriptor.api,
     login: config.login === 'mount',
     foundLogin: findLogin(home, descriptor),
-    apiKeyRef: findKeyRef(descriptor, config, env),
+    apiKeyRef,
     endpoint: config.endpoint ?? null,
+    otherAddress: findOtherAddress(descriptor, config, { env, apiKeyRef }),
     adapter: config.adapter ?? null,
     given: Object.keys(config.env ?? {}),
     checkRef: (ref) =>

@@ -11,7 +11,7 @@ import {
   type RuntimeConfig,
   type RuntimeDescriptor,
 } from '@caisson/protocol';
-import type { Credential, CredentialFacts, FoundLogin, ProbeContext } from './contract.ts';
+import type { Credential, CredentialFacts, FoundLogin, OtherAddress, ProbeContext } from './contract.ts';
 
 const MAX_SHOWN = 80;
 
@@ -39,6 +39,20 @@ export function findKeyRef(
   if (apiKey !== undefined) return apiKey;
   return keyEnv !== undefined && (env[keyEnv] ?? '') !== '' ? `env:${keyEnv}` : null;
 }
+
+/** The key of a gateway must not go to another host: its address is in the environment, and no `endpoint` is set. */
+export function findOtherAddress(
+  { baseUrlEnv, defaultEndpoint }: RuntimeDescriptor,
+  { endpoint }: RuntimeConfig,
+  { env, apiKeyRef }: { env: ProbeContext['env']; apiKeyRef: string | null },
+): OtherAddress | null {
+  const url = baseUrlEnv === undefined ? undefined : env[baseUrlEnv];
+  if (baseUrlEnv === undefined || url === undefined || url === '') return null;
+  if (endpoint !== undefined || apiKeyRef?.startsWith('env:') !== true) return null;
+  return originOf(url) === originOf(defaultEndpoint) ? null : { variable: baseUrlEnv, url };
+}
+
+const originOf = (url = ''): string | undefined => URL.parse(url)?.origin;
 
 /** The file that a program keeps its log-in in; null if there is none, or if a run cannot use such a log-in. */
 export function findLogin(home: string, { login, loginFiles }: RuntimeDescriptor): FoundLogin | null {
@@ -88,13 +102,22 @@ function chooseLogin({ descriptor, foundLogin: found }: CredentialFacts): Creden
 }
 
 /** A run uses what the configuration names; other places are not searched. */
-function chooseKey({ checkRef }: CredentialFacts, ref: string): Credential {
+function chooseKey({ checkRef, otherAddress, descriptor }: CredentialFacts, ref: string): Credential {
+  if (otherAddress !== null) return refuseOtherAddress(descriptor, otherAddress);
   const variable = /^env:(.+)$/s.exec(ref)?.[1];
   const refusal = checkRef(ref);
   const place = variable === undefined ? `of ${ref.slice(0, MAX_SHOWN)}` : `in ${variable}`;
   if (refusal === null) return { kind: 'key', uses: `the key ${place}` };
   const what = variable === undefined ? refusal : `${variable} is not set`;
   return { kind: 'none', uses: `nothing: ${what}`, refusal };
+}
+
+function refuseOtherAddress(
+  { name, defaultEndpoint }: RuntimeDescriptor,
+  { variable }: OtherAddress,
+): Credential {
+  const refusal = `${variable} is set and not used, so the key of ${name} would go to ${defaultEndpoint ?? 'another host'}`;
+  return { kind: 'none', uses: `nothing: ${variable} is set and not used; set endpoint`, refusal };
 }
 
 /** A variable that the run is given, by a name that the program knows. */

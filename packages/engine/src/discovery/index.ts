@@ -2,6 +2,7 @@ export type {
   Credential,
   DiscoveredRuntime,
   FoundLogin,
+  OtherAddress,
   ProbeContext,
   ProbeReport,
   RepositoryFacts,
@@ -13,7 +14,7 @@ export {
   type LocatedRuntime,
 } from './discover-runtimes.ts';
 export { examineHost, PROBES, SANDBOX_PROBES } from './examine-host.ts';
-export { chooseCredential, findKeyRef, findLogin } from './find-credential.ts';
+export { chooseCredential, findKeyRef, findLogin, findOtherAddress } from './find-credential.ts';
 export { findProgram } from './find-program.ts';
 export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';

@@ -13,6 +13,7 @@ import {
   findInstalledVersion,
   findKeyRef,
   findLogin,
+  findOtherAddress,
   type LocatedRuntime,
 } from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
@@ -73,6 +74,7 @@ export async function findRuntime(
     bin: found.path ?? (name === 'native' ? options.nativeAgent : options.node),
     version,
     endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
+    otherAddress: findOtherAddress(descriptor, found.config, { env, apiKeyRef }),
     api: modelApiOf(descriptor, found.config.settings ?? {}),
     apiKeyRef,
     model: found.config.model ?? null,

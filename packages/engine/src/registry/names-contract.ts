@@ -1,4 +1,4 @@
-import type { FoundLogin } from '../discovery/index.ts';
+import type { FoundLogin, OtherAddress } from '../discovery/index.ts';
 import type { AgentDefinition, ModelApi, PipelineSpec, RuntimeDescriptor } from '@caisson/protocol';
 
 /** A runtime as it was found here. */
@@ -8,6 +8,8 @@ export interface FoundRuntime {
   readonly bin: string;
   readonly version: string | null;
   readonly endpoint: string | null;
+  /** See {@link OtherAddress}: a run with that key is refused. */
+  readonly otherAddress: OtherAddress | null;
   readonly api: ModelApi;
   readonly apiKeyRef: string | null;
   readonly model: string | null;

@@ -14,6 +14,7 @@ import type { PreparedWorkspace } from './contract.ts';
 import { headsPrefix } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
 import { nameSome } from './name-some.ts';
+import { createNaming, showName } from './saved-names.ts';
 
 export interface AgentCommits {
   /** Our ref → the agent's commit; the objects are already in the custody's store. */
@@ -26,7 +27,6 @@ export interface AgentCommits {
 /** What was saved of the agent's refs, for a later save. */
 const SAVED_HEADS_FILE = 'saved-heads';
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
-const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
 /** `isAgain`: what was saved before may have been dropped, and is saved again if possible. */
 export async function saveAgentCommits(
@@ -127,7 +127,7 @@ async function saveHeads(
   const wanted = [...new Set(ids.map((id) => instead.get(id) ?? id))];
   await transferObjects({ reader, writer, have, wanted, baselineTree: prepared.baselineTree });
   const beside = await findBeside(reader, ids, [...have, ...(shown === null ? [] : [shown])]);
-  const nameRef = createNaming(prepared, clean);
+  const nameRef = createNaming(headsPrefix(prepared.runId, prepared.attempt), clean);
   return new Map(
     [...moved].map(([name, from]): [string, SavedHead] => {
       const commit = commits.get(from);
@@ -140,7 +140,7 @@ async function saveHeads(
 }
 
 /** The object itself or, for a tag, its target; those without a commit are not in it. */
-async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<string, string>> {
+export async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<string, string>> {
   const stdin = ids.map((id) => `${id}^{commit}\n`).join('');
   const lines = (await reader.text(['cat-file', '--batch-check=%(objectname)'], { stdin })).split('\n');
   return new Map(
@@ -163,40 +163,6 @@ async function findBeside(
     if (listed !== '') beside.add(commit);
   }
   return beside;
-}
-
-/** Names that our refs cannot have become `branch-N`: odd ones, and those of which one is a folder of another. */
-function createNaming(
-  { runId, attempt }: PreparedWorkspace,
-  clean: Clean | null,
-): (name: string) => { ref: string; isOther: boolean } {
-  const prefix = headsPrefix(runId, attempt);
-  const taken: string[] = [];
-  const isFree = (wanted: string): boolean =>
-    taken.every(
-      (name) => name !== wanted && !name.startsWith(`${wanted}/`) && !wanted.startsWith(`${name}/`),
-    );
-  return (name) => {
-    const plain = name.replace(/^refs\/(heads\/)?/, '');
-    const wanted = clean === null ? plain : cleanName(plain, clean);
-    let unused = wanted;
-    for (let count = 1; !REF_NAME.test(unused) || !isFree(unused); count++) unused = `branch-${count}`;
-    taken.push(unused);
-    return { ref: prefix + unused, isOther: unused !== wanted };
-  };
-}
-
-function showName(name: string, clean: Clean | null): string {
-  const bytes = Buffer.from(name.replace(/^refs\/heads\//, 'branch '), 'latin1');
-  const text = (clean === null ? bytes : clean(bytes)).toString('utf8');
-  return text.replaceAll(/\p{C}/gu, '?');
-}
-
-/** A mark has characters that no ref may have. */
-function cleanName(name: string, clean: Clean): string {
-  const cleaned = clean(Buffer.from(name)).toString('utf8');
-  const plain = cleaned.replaceAll(/\[redacted:([^\]]*)\]/g, 'redacted-$1');
-  return cleaned === name ? name : plain.replaceAll(/[^\w./+@=,-]+/g, '-');
 }
 
 async function transferObjects({

@@ -25,13 +25,43 @@ export interface MovedRefs {
 }
 
 export async function findMovedRefs(prepared: PreparedWorkspace): Promise<MovedRefs> {
-  const source = join(prepared.attemptDir, 'agent-git');
   const unread: string[] = [];
-  const read = async (name: string, maxBytes: number): Promise<string> =>
-    await readPlain(source, name, maxBytes, unread);
   const given = parsePackedRefs(
     await readPlain(prepared.attemptDir, 'given-refs', MAX_LISTING_BYTES, unread),
   );
+  const { present, head, heads } = await readPresent(join(prepared.attemptDir, 'agent-git'), unread);
+  const { length } = prepared.baselineTree;
+  const isId = (text: string): boolean => text.length === length && /^[0-9a-f]+$/.test(text);
+  const moved = new Map([...present].filter(([name, id]) => given.get(name) !== id && isId(id)));
+  const known = new Set([...given.values(), ...moved.values(), prepared.baseCommit]);
+  for (const [name, id] of heads) if (isId(id) && !known.has(id)) moved.set(name, id);
+  const checkedOut = present.get(head.replace(/^ref: /, '')) ?? head;
+  return { refs: cut(moved, unread), head: isId(checkedOut) ? checkedOut : null, unread };
+}
+
+/** Every ref of a repository that an agent made. `head`: what is checked out, a ref or a commit. */
+export async function readAllRefs(gitDir: string): Promise<MovedRefs & { readonly head: string }> {
+  const unread: string[] = [];
+  const { present, head, heads } = await readPresent(gitDir, unread);
+  const isId = (id: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
+  const refs = new Map([...present].filter(([, id]) => isId(id)));
+  const known = new Set(refs.values());
+  for (const [name, id] of heads) if (isId(id) && !known.has(id)) refs.set(name, id);
+  return { refs: cut(refs, unread), head: head.replace(/^ref: /, ''), unread };
+}
+
+interface PresentRefs {
+  /** Full name → text of the ref. */
+  readonly present: ReadonlyMap<string, string>;
+  readonly head: string;
+  /** The HEAD of the repository and of its other worktrees, by file. */
+  readonly heads: ReadonlyMap<string, string>;
+}
+
+async function readPresent(source: string, unread: string[]): Promise<PresentRefs> {
+  const read = async (name: string, maxBytes: number): Promise<string> =>
+    await readPlain(source, name, maxBytes, unread);
+  if (await isFolder(join(source, 'reftable'))) unread.push('refs in the reftable format');
   const present = new Map([
     ...parsePackedRefs(await read('packed-refs', MAX_LISTING_BYTES)),
     ...parseStash(await read('logs/refs/stash', MAX_LISTING_BYTES)),
@@ -39,40 +69,16 @@ export async function findMovedRefs(prepared: PreparedWorkspace): Promise<MovedR
   for (const name of await listFiles(source, 'refs', unread)) {
     if (!name.endsWith('.lock')) present.set(name, (await read(name, MAX_REF_BYTES)).trim());
   }
-  const { length } = prepared.baselineTree;
-  const isId = (text: string): boolean => text.length === length && /^[0-9a-f]+$/.test(text);
-  const moved = new Map([...present].filter(([name, id]) => given.get(name) !== id && isId(id)));
-  const known = new Set([...given.values(), ...moved.values(), prepared.baseCommit]);
   const worktrees = (await listFiles(source, 'worktrees', unread)).filter((name) => name.endsWith('/HEAD'));
-  const head = (await read('HEAD', MAX_REF_BYTES)).trim();
-  for (const name of ['HEAD', ...worktrees]) {
-    const id = name === 'HEAD' ? head : (await read(name, MAX_REF_BYTES)).trim();
-    if (isId(id) && !known.has(id)) moved.set(name, id);
-  }
-  const rest = moved.size - MAX_REFS;
-  if (rest > 0) unread.push(`${rest} more refs than ${MAX_REFS}`);
-  const checkedOut = present.get(head.replace(/^ref: /, '')) ?? head;
-  return {
-    refs: new Map([...moved].slice(0, MAX_REFS)),
-    head: isId(checkedOut) ? checkedOut : null,
-    unread,
-  };
+  const heads = new Map<string, string>();
+  for (const name of ['HEAD', ...worktrees]) heads.set(name, (await read(name, MAX_REF_BYTES)).trim());
+  return { present, head: heads.get('HEAD') ?? '', heads };
 }
 
-/** Every ref of a repository that an agent made, and what its HEAD names if that is a ref. */
-export async function readAllRefs(
-  gitDir: string,
-): Promise<{ refs: ReadonlyMap<string, string>; head: string | null }> {
-  const unread: string[] = [];
-  const refs = parsePackedRefs(await readPlain(gitDir, 'packed-refs', MAX_LISTING_BYTES, unread));
-  for (const name of await listFiles(gitDir, 'refs', unread))
-    refs.set(name, (await readPlain(gitDir, name, MAX_REF_BYTES, unread)).trim());
-  const head = (await readPlain(gitDir, 'HEAD', MAX_REF_BYTES, unread)).trim();
-  const isId = ([, id]: readonly [string, string]): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
-  return {
-    refs: new Map([...refs].filter(isId).slice(0, MAX_REFS)),
-    head: head.startsWith('ref: ') ? head.slice('ref: '.length) : null,
-  };
+function cut(refs: ReadonlyMap<string, string>, unread: string[]): ReadonlyMap<string, string> {
+  const rest = refs.size - MAX_REFS;
+  if (rest > 0) unread.push(`${rest} more refs than ${MAX_REFS}`);
+  return new Map([...refs].slice(0, MAX_REFS));
 }
 
 /** The text of a packed-refs file. */

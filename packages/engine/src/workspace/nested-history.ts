@@ -1,38 +1,43 @@
 /**
  * Commits that the agent made in a repository of its own inside the workspace. Their files are in the patch; their history
- * is not, and goes with the workspace. It is kept as a bundle for each such repository, in `held-back/` (W2).
+ * is not, and goes with the workspace. It is kept as a bundle for each such repository, in `held-back/` (W2). What cannot
+ * be kept is named, and the removal keeps the whole workspace for it.
  *
  * Each bundle has a name of ours, so that the command that gets it has nothing in it that the agent wrote.
  *
  * Like the agent's git dir, such a folder is untrusted input (W4): its refs are read as plain files, its objects through
  * a git dir of ours, and one that borrows objects, or has links in it, is not read.
  */
-import { existsSync, lstatSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 
-import {
-  createGit,
-  createOwnGitDir,
-  GitError,
-  makeFolder,
-  objectFormatOf,
-  publishFile,
-} from '@caisson/ground';
+import { explainError, GitError, writeFileAtomic } from '@caisson/ground';
 import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
 import { saveAgentCommits, type AgentCommits } from './agent-commits.ts';
-import { holdsOwnObjects } from './agent-objects.ts';
-import { readAllRefs } from './agent-refs.ts';
-import { cleanCommits, type Clean } from './clean-commits.ts';
+import { readAllRefs, type MovedRefs } from './agent-refs.ts';
+import type { Clean } from './clean-commits.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
+import { readIfThere } from './locate-repository.ts';
+import { nameSome } from './name-some.ts';
+import { writeNestedBundle } from './nested-bundle.ts';
 
+/** What was saved of each repository, for the removal and for a later save. */
+const SAVED_NESTED_FILE = 'saved-nested';
 const MAX_REPOSITORIES = 16;
-const BRANCH = /^refs\/heads\/(?!.*(\.\.|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
+/** All bundles together, where the task has no limit of its own (`limits.capture`). */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_MS = 300_000;
+const MAX_GIT_FILE_BYTES = 4096;
+const WHERE = 'the removed workspace is kept for it (caisson gc names it)';
 
-interface NestedHistory {
-  readonly beside: readonly WorkBeside[];
+interface SavedRepository {
+  readonly path: string;
+  readonly file: string;
+  readonly refs: readonly (readonly [name: string, id: string])[];
+  readonly bytes: number;
   readonly warnings: readonly string[];
 }
 
@@ -45,98 +50,141 @@ export async function saveCommits(
 ): Promise<AgentCommits & { readonly nested: readonly WorkBeside[] }> {
   const isPatchEmpty = tree === prepared.baselineTree;
   const own = await saveAgentCommits(prepared, clean, { isPatchEmpty, isAgain });
-  const history = await saveNestedHistory(prepared, nested, clean);
-  return { ...own, nested: history.beside, warnings: [...own.warnings, ...history.warnings] };
+  const { saved, warnings } = await saveNestedHistory(prepared, nested, clean);
+  const beside = saved.map(({ path, file }) => ({
+    what: `the commits made in ${path}, a repository of its own`,
+    get: `git clone ${shellQuote(file)}`,
+  }));
+  return { ...own, nested: beside, warnings: [...own.warnings, ...warnings] };
 }
 
 /** `nested`: the repositories in the workspace, relative to it. In place they stay where they are. */
-async function saveNestedHistory(
+export async function saveNestedHistory(
   prepared: PreparedWorkspace,
   nested: readonly string[],
   clean: Clean | null,
-): Promise<NestedHistory> {
-  const beside: WorkBeside[] = [];
+  signal = AbortSignal.timeout(MAX_MS),
+): Promise<{ saved: readonly SavedRepository[]; warnings: readonly string[] }> {
+  const saved: SavedRepository[] = [];
   const warnings: string[] = [];
-  if (prepared.kind === 'in-place') return { beside, warnings };
-  for (const [index, path] of nested.slice(0, MAX_REPOSITORIES).entries()) {
-    // Beside the folder: in it, a file of the agent could have the same name.
-    const file = `${heldBackPlace(prepared)}.nested-${index + 1}.bundle`;
+  if (prepared.kind === 'in-place' || nested.length === 0) return { saved, warnings };
+  const before = await readSaved(prepared);
+  let bytesLeft = prepared.limits?.maxTotalBytes ?? MAX_BYTES;
+  for (const path of nested.slice(0, MAX_REPOSITORIES)) {
     try {
-      if (await saveOne(prepared, { path, file }, clean))
-        beside.push({
-          what: `the commits made in ${path}, a repository of its own`,
-          get: `git clone ${shellQuote(file)}`,
-        });
+      const limits = { maxBytes: bytesLeft, signal };
+      const one = await saveOne(prepared, { path, nested, known: [...before, ...saved] }, clean, limits);
+      if (one === null) continue;
+      saved.push(one);
+      warnings.push(...one.warnings);
+      bytesLeft = Math.max(0, bytesLeft - one.bytes);
     } catch (error) {
-      if (!(error instanceof GitError)) throw error;
-      warnings.push(`the commits made in ${path}, a repository of its own, were not saved: ${error.message}`);
+      // Whatever it is, a full disk as well: the files are saved all the same, and the removal keeps the rest.
+      const why = explainError(error);
+      warnings.push(`the commits made in ${path}, a repository of its own, were not saved: ${why}; ${WHERE}`);
     }
   }
   const rest = nested.length - MAX_REPOSITORIES;
-  if (rest > 0) warnings.push(`${rest} more repositories in the workspace; their commits were not saved`);
-  return { beside, warnings };
+  if (rest > 0)
+    warnings.push(`${rest} more repositories in the workspace; their commits were not saved; ${WHERE}`);
+  await writeFileAtomic(join(prepared.attemptDir, SAVED_NESTED_FILE), JSON.stringify(saved));
+  return { saved, warnings };
 }
 
-/** False where there are no commits. */
+/** Whether a repository in the workspace names commits that no bundle has. */
+export async function hasUnsavedNested(
+  prepared: PreparedWorkspace,
+  nested: readonly string[],
+): Promise<boolean> {
+  const saved = new Map((await readSaved(prepared)).map(({ path, refs }) => [path, new Map(refs)]));
+  for (const path of nested) {
+    try {
+      const found = await readNested(prepared, path, nested);
+      const isKept = ([name, id]: [string, string]): boolean => saved.get(path)?.get(name) === id;
+      if (found !== null && (found.unread.length > 0 || ![...found.refs].every(isKept))) return true;
+    } catch {
+      return true; // unknown
+    }
+  }
+  return false;
+}
+
+async function readSaved({ attemptDir }: PreparedWorkspace): Promise<readonly SavedRepository[]> {
+  const text = await readIfThere(join(attemptDir, SAVED_NESTED_FILE));
+  return text === null ? [] : (JSON.parse(text) as SavedRepository[]);
+}
+
+/** Null where there are no commits. */
 async function saveOne(
   prepared: PreparedWorkspace,
-  { path, file }: { path: string; file: string },
+  { path, nested, known }: { path: string; nested: readonly string[]; known: readonly SavedRepository[] },
   clean: Clean | null,
-): Promise<boolean> {
-  if (clean === null && existsSync(file)) return true; // a later clean-up does not know the secrets any more
+  limits: { maxBytes: number; signal: AbortSignal },
+): Promise<SavedRepository | null> {
+  const found = await readNested(prepared, path, nested);
+  if (found === null) return null;
+  const before = known.find((one) => one.path === path);
+  const refs = new Map(before?.refs);
+  const isSaved = refs.size > 0 && [...found.refs].every(([name, id]) => refs.get(name) === id);
+  if (clean === null && before !== undefined && isSaved) return before; // the secrets are not known any more
+  if (found.refs.size === 0) throw new GitError(found.unread.join(', '), '');
+  const file = before?.file ?? nextFile(prepared, known);
   const source = join(prepared.path, path, '.git');
-  if (lstatSync(source, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  const { refs, head } = await readAllRefs(source);
-  const branches = [...refs].filter(([name]) => BRANCH.test(name));
-  if (branches.length === 0) return false;
-  if (!(await holdsOwnObjects(source)))
-    throw new GitError('its object store borrows from somewhere else, or has links in it', '');
-  const folder = await mkdtemp(join(prepared.attemptDir, 'nested-'));
-  try {
-    const draft = await writeBundle(folder, { source, branches, head }, clean);
-    makeFolder(dirname(file));
-    await publishFile(draft, file);
-    return true;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const { attemptDir: folder } = prepared;
+  const made = await writeNestedBundle({ ...found, ...limits, source, file, folder, clean });
+  const missing = [...found.refs.keys()].filter((name) => !made.refs.has(name));
+  const lost = [...missing.map((name) => `${name} names no commit`), ...found.unread];
+  const warnings = [
+    ...(lost.length === 0
+      ? []
+      : [`some of the commits made in ${path} were not saved: ${nameSome(lost)}; ${WHERE}`]),
+    ...(made.renamed.length === 0
+      ? []
+      : [`the commits made in ${path} are kept under other names: ${nameSome(made.renamed)}`]),
+  ];
+  return { path, file, refs: [...made.refs], bytes: made.bytes, warnings };
+}
+
+/** Beside the folder of the attempt: in it, a file of the agent could have the same name. */
+function nextFile(prepared: PreparedWorkspace, known: readonly SavedRepository[]): string {
+  const fileOf = (count: number): string => `${heldBackPlace(prepared)}.nested-${count}.bundle`;
+  let count = 1;
+  while (known.some(({ file }) => file === fileOf(count))) count += 1;
+  return fileOf(count);
+}
+
+/** Null where there is nothing to save. */
+async function readNested(
+  prepared: PreparedWorkspace,
+  path: string,
+  nested: readonly string[],
+): Promise<(MovedRefs & { readonly head: string }) | null> {
+  const source = join(prepared.path, path, '.git');
+  const kind = lstatSync(source, { throwIfNoEntry: false });
+  if (kind === undefined) return null;
+  if (kind.isFile() && kind.size < MAX_GIT_FILE_BYTES) {
+    const place = resolve(prepared.mountPath, path, parseGitFile(await readFile(source, 'utf8')));
+    if (isOtherWorktree(prepared, place, nested)) return null;
   }
+  if (!kind.isDirectory()) throw new GitError('its .git is not a folder', '');
+  const found = await readAllRefs(source);
+  return found.refs.size + found.unread.length === 0 ? null : found;
 }
 
-interface FoundBranches {
-  readonly source: string;
-  readonly branches: readonly (readonly [name: string, commit: string])[];
-  readonly head: string | null;
-}
+const parseGitFile = (text: string): string => /^gitdir: (.+)$/m.exec(text)?.[1] ?? '';
 
-async function writeBundle(
-  folder: string,
-  { source, branches, head }: FoundBranches,
-  clean: Clean | null,
-): Promise<string> {
-  const gitDir = join(folder, 'git');
-  const ids = [...new Set(branches.map(([, commit]) => commit))];
-  await createOwnGitDir({ path: gitDir, objectFormat: objectFormatOf(ids[0] ?? '') });
-  const alternates = [join(source, 'objects')];
-  const git = createGit({ cwd: gitDir, gitDir, alternates, timeoutMs: 600_000 });
-  const instead =
-    clean === null
-      ? new Map<string, string>()
-      : await cleanCommits({ reader: git, writer: git, heads: ids, have: [], folder, clean });
-  const named = branches.map(([name, commit], index) => ({
-    name: isClean(name, clean) ? name : `refs/heads/branch-${index + 1}`,
-    commit: instead.get(commit) ?? commit,
-    isHead: name === head,
-  }));
-  const stdin = named.map(({ name, commit }) => `update ${name} ${commit}\n`).join('');
-  await git.run(['update-ref', '--stdin'], { stdin });
-  const checkedOut = named.find(({ isHead }) => isHead);
-  if (checkedOut !== undefined) await git.run(['symbolic-ref', 'HEAD', checkedOut.name]);
-  const draft = join(folder, 'history.bundle');
-  const heads = checkedOut === undefined ? [] : ['HEAD'];
-  await git.run(['bundle', 'create', '--quiet', draft, ...heads, '--branches']);
-  return draft;
-}
-
-function isClean(name: string, clean: Clean | null): boolean {
-  return clean === null || clean(Buffer.from(name)).toString('utf8') === name;
+/** Of a repository whose refs are read anyway, with the HEAD of each of its worktrees. */
+function isOtherWorktree(
+  { attemptDir, path, mountPath, agentGit }: PreparedWorkspace,
+  place: string,
+  nested: readonly string[],
+): boolean {
+  const owner = /^(.+)\/worktrees\/[^/]+$/.exec(place)?.[1];
+  if (owner === undefined) return false;
+  const own = [join(attemptDir, 'agent-git'), ...(agentGit === undefined ? [] : [agentGit.target])];
+  const isFolder = (name: string): boolean =>
+    lstatSync(join(path, name, '.git'), { throwIfNoEntry: false })?.isDirectory() === true;
+  return (
+    own.includes(owner) || nested.some((name) => owner === join(mountPath, name, '.git') && isFolder(name))
+  );
 }

@@ -27,6 +27,7 @@ import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
+import { hasUnsavedNested } from './nested-history.ts';
 import type { TrashMark } from './trash-contract.ts';
 import { keepsSomething, measureTrashed, moveToTrash, removeAtOnce, removeTrashed } from './trash.ts';
 
@@ -98,9 +99,10 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return null;
   // The files stay where they are, and the user may have changed them by now: our folder has none of them.
-  const isStuck = await hasUnsavedCommits(prepared);
-  if (prepared.kind === 'in-place') return { isTouched: true, paths: [], isStuck };
+  const hasCommits = await hasUnsavedCommits(prepared);
+  if (prepared.kind === 'in-place') return { isTouched: true, paths: [], isStuck: hasCommits };
   const staged = await stageForCustody(prepared);
+  const isStuck = hasCommits || (await hasUnsavedNested(prepared, staged.nested));
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
   const paths = [
     ...staged.oversized.map(({ path }) => path),

@@ -22,7 +22,13 @@ import { addEverything, gitFor, type Added, type AddOptions, type StageOptions }
 import { recallHidden, rememberHidden } from './hidden-files.ts';
 import { unlessHeldByPipes } from './held-by-pipes.ts';
 import { mayBeOversized, type OversizedFile } from './oversized-files.ts';
-import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
+import {
+  readStagedExclusions,
+  recallNested,
+  recallStaged,
+  rememberStaged,
+  takeMark,
+} from './staged-memory.ts';
 import { createPresence, openFolder } from './workspace-folder.ts';
 
 export interface StagedWorkspace {
@@ -54,7 +60,8 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     const added = await unlessHeldByPipes(options.workspace, options.signal, (signal) =>
       addWithinLimits({ ...options, hidden, signal }, index, draft),
     ); // S8
-    const { nested, oversized, rootTree } = added.value;
+    const { oversized, rootTree } = added.value;
+    const nested = [...new Set([...added.value.nested, ...(await recallNested(options))])];
     const warnings = [...added.warnings, ...added.value.warnings];
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2

@@ -7,13 +7,14 @@
  */
 import { lstat, opendir, readFile, rm, writeFile } from 'node:fs/promises';
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 import * as z from 'zod/mini';
 
 import { isErrno, unlessErrno } from '../platform/index.ts';
 import type { OversizedFile } from './oversized-files.ts';
+import { isBehindLink } from './workspace-folder.ts';
 
 const Memory = z.object({
   tree: z.string(),
@@ -81,6 +82,20 @@ export async function recallStaged(place: StagePlace): Promise<RememberedStage |
   if (!(await isUntouched(place, memory))) return null;
   const { tree, nested, warnings, oversized, isFirst } = memory;
   return { tree, nested, warnings, oversized, isFirst };
+}
+
+/**
+ * The nested repositories of the last stage that are still there. Once the files of one are in the index, git takes it
+ * for a plain folder and does not name it again.
+ */
+export async function recallNested({ gitDir, workspace }: StagePlace): Promise<readonly string[]> {
+  const memory = await readMemory(gitDir);
+  if (memory === null || memory.workspace !== workspace) return [];
+  return memory.nested
+    .map((path) => join(path, '.git'))
+    .filter((path) => lstatSync(join(workspace, path), { throwIfNoEntry: false }) !== undefined)
+    .filter((path) => !isBehindLink(workspace, path)) // it may have become a link to somewhere else
+    .map((path) => dirname(path));
 }
 
 /** What the last stage of this folder left out; null when there was none, or it gave the baseline itself. */

@@ -14,6 +14,7 @@ export const CLAUDE_CODE: RuntimeDescriptor<'claude-code'> = {
     ...['AWS_BEARER_TOKEN_BEDROCK', 'AWS_ACCESS_KEY_ID'],
   ],
   defaultEndpoint: 'https://api.anthropic.com',
+  baseUrlEnv: 'ANTHROPIC_BASE_URL',
   modes: {
     suggest: hook('--permission-mode dontAsk; allowed: Read, Grep, Glob, LS'),
     'auto-edit': hook('--permission-mode acceptEdits; allowed: Edit, Write, NotebookEdit, Bash, WebFetch'),

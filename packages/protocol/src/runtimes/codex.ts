@@ -11,6 +11,7 @@ export const CODEX: RuntimeDescriptor<'codex'> = {
   keyEnv: 'OPENAI_API_KEY',
   otherKeyEnv: ['CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'],
   defaultEndpoint: 'https://api.openai.com/v1',
+  baseUrlEnv: 'OPENAI_BASE_URL',
   modes: {
     suggest: hook('--dangerously-bypass-approvals-and-sandbox; our workspace is read-only'),
     'auto-edit': hook('--dangerously-bypass-approvals-and-sandbox'),

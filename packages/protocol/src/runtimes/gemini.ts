@@ -11,6 +11,7 @@ export const GEMINI: RuntimeDescriptor<'gemini'> = {
   keyEnv: 'GEMINI_API_KEY',
   otherKeyEnv: ['GOOGLE_API_KEY'],
   defaultEndpoint: 'https://generativelanguage.googleapis.com',
+  baseUrlEnv: 'GOOGLE_GEMINI_BASE_URL',
   modes: {
     suggest: hook(
       '--approval-mode default; policy file: write_file, replace, run_shell_command, web_fetch deny',

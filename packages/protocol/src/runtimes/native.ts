@@ -9,6 +9,7 @@ export const NATIVE: RuntimeDescriptor<'native'> = {
   keyEnv: 'ANTHROPIC_API_KEY',
   otherKeyEnv: [],
   defaultEndpoint: 'https://api.anthropic.com',
+  baseUrlEnv: 'ANTHROPIC_BASE_URL',
   modes: {
     suggest: hook('policy gate in the agent itself'),
     'auto-edit': hook('policy gate in the agent itself'),

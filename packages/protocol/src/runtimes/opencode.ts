@@ -10,6 +10,7 @@ export const OPENCODE: RuntimeDescriptor<'opencode'> = {
   api: 'openai-chat',
   keyEnv: 'OPENAI_API_KEY',
   defaultEndpoint: 'https://api.openai.com/v1',
+  baseUrlEnv: 'OPENAI_BASE_URL',
   modes: {
     suggest: hook('permission: edit, bash, webfetch, external_directory deny'),
     'auto-edit': hook('permission: edit, bash, webfetch allow; external_directory deny'),

@@ -10,6 +10,7 @@ export const PI: RuntimeDescriptor<'pi'> = {
   api: 'anthropic-messages',
   keyEnv: 'ANTHROPIC_API_KEY',
   defaultEndpoint: 'https://api.anthropic.com',
+  baseUrlEnv: 'ANTHROPIC_BASE_URL',
   modes: {
     suggest: hook('--tools read,grep,find,ls'),
     'auto-edit': hook('--tools read,grep,find,ls,bash,edit,write'),
