@@ -13,6 +13,7 @@ import {
   LedgerTruncatedError,
 } from '../errors.ts';
 import { findAddon } from './find-addon.ts';
+import { isLogAlone } from './log-alone.ts';
 import { findCutPage } from './missing-end.ts';
 import { createLedgerId, LEDGER_ID } from '../ledger-id.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
@@ -110,8 +111,7 @@ function apply(db: Database.Database, migration: Migration): void {
 
 /** Builds the new ledger under another name and links it into place, so that two creators cannot collide. */
 function createFile(file: string, migrations: readonly Migration[]): void {
-  // In this order: another creator's log appears after its file, and the file never goes.
-  if (existsSync(`${file}-wal`) && !existsSync(file)) {
+  if (isLogAlone(file)) {
     throw new LedgerCorruptError(file, 'the file is gone but its write-ahead log is still there');
   }
   const folder = dirname(file);
