@@ -15,8 +15,6 @@ import { describeMissingSubmodules } from './submodule-links.ts';
 import { nameSome } from './name-some.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
-const MAX_NAMED = 5;
-
 export interface Baseline {
   readonly gitDir: string;
   readonly tree: string;
@@ -161,10 +159,8 @@ const HOME_WARNING =
 
 function describeHiddenFiles(paths: readonly string[]): string[] {
   if (paths.length === 0) return [];
-  const rest = paths.length - MAX_NAMED;
-  const names = [...paths.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
   return [
-    `hidden by no-access rules, and as they are now not in the workspace, because git does not ignore them: ${names}; setup and checks see those that workspace.include names`,
+    `Not in the workspace, because a no-access rule hides them: ${nameSome(paths)}. Setup and checks see them if workspace.include names them.`,
   ];
 }
 

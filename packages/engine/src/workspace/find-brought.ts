@@ -17,10 +17,10 @@ import { IS_LINK, kindOf, type Kind } from './brought-places.ts';
 import { MANIFESTS, NEEDED_AT_TOP, toolsOf } from './brought-tools.ts';
 import type { PrepareOptions } from './contract.ts';
 import { splitNames } from './hidden-work.ts';
+import { nameSome } from './name-some.ts';
 
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 const MAX_MANIFESTS = 2000;
-const MAX_NAMED = 5;
 
 export interface FoundFolders extends FoundCaches {
   /** Relative to the repository's top. */
@@ -109,9 +109,8 @@ function placeOf({ projectRoot }: Pick<PrepareOptions, 'projectRoot'>, top: stri
 
 function describeLeftOut(paths: readonly string[]): string[] {
   if (paths.length === 0) return [];
-  const rest = paths.length > MAX_NAMED ? ' and others' : '';
   return [
-    `${paths.length} more folders were not brought, because at most ${MAX_BROUGHT} are: ${paths.slice(0, MAX_NAMED).join(', ')}${rest}`,
+    `${paths.length} more folders were not brought, because at most ${MAX_BROUGHT} are: ${nameSome(paths)}`,
   ];
 }
 

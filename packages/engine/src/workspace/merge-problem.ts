@@ -9,6 +9,7 @@ import type { FinishedWork, MergeProblem, PrepareOptions, Workspaces } from './c
 import { WorkspaceError } from './errors.ts';
 import { findRepository, type Repository, type UserFolders } from './locate-repository.ts';
 import { mergeWork } from './merge-work.ts';
+import { nameSome } from './name-some.ts';
 import { applyFolderPrefix, withApplyLock } from './recover-applies.ts';
 import { stagePresent } from './stage-present.ts';
 
@@ -83,14 +84,11 @@ export function describeMergeProblem(
   runId: string,
 ): { readonly detail: string; readonly remedy: string } {
   switch (problem.kind) {
-    case 'conflicts': {
-      const rest = problem.files.length - MAX_NAMED;
-      const names = [...problem.files.slice(0, MAX_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+    case 'conflicts':
       return {
-        detail: `what ${runId} did and what you changed since conflict in: ${names}`,
+        detail: `what ${runId} did and what you changed since conflict in: ${nameSome(problem.files, MAX_NAMED)}`,
         remedy: `Take its work into your files first (caisson apply ${runId} --leave-conflicts --force, then resolve the markers), or undo your changes to these files.`,
       };
-    }
     case 'gone':
       return {
         detail: `the work of ${runId} is gone: its checkpoint, or the files it began with, were deleted`,

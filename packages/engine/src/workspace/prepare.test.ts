@@ -464,3 +464,14 @@ describe('an empty workspace', () => {
     expect((await project.workspaces.checkpoint(prepared))?.tree).toMatch(/^[0-9a-f]{40}$/);
   });
 });
+
+it('files that a no-access rule hides are named, the first five of them', async () => {
+  project = committedProject();
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) project.write(`keys/${name}`, 'secret\n');
+  const prepared = await project.prepare({
+    rules: [{ path: 'keys/**', action: 'no-access', reason: 'keys' }],
+  });
+  expect(prepared.warnings).toEqual([
+    'Not in the workspace, because a no-access rule hides them: keys/a, keys/b, keys/c, keys/d, keys/e and 2 more. Setup and checks see them if workspace.include names them.',
+  ]);
+});
