@@ -67,3 +67,41 @@ test('a reader that takes nothing stops the reading, and gets everything later',
   }
   await delivered;
 });
+
+/** How long it takes to pass on so many frames of one byte, whose stream changes each time, once the reader takes them. */
+async function passOnAlternating(
+  frames: number,
+): Promise<{ ms: number; unreadBytes: number; bytes: number }> {
+  const { output, writes, delivered } = attach();
+  const pair = Buffer.concat(
+    (['stdout', 'stderr'] as const).flatMap((name) => [encodeFrameHead(name, 1), Buffer.from('x')]),
+  );
+  const all = Buffer.concat(Array.from({ length: frames / 2 }, () => pair));
+  for (let at = 0; at < all.length; at += PIECE_BYTES) output.write(all.subarray(at, at + PIECE_BYTES));
+  output.end();
+  await expect.poll(() => output.isPaused() || output.readableEnded).toBe(true);
+  const unreadBytes = output.readableLength + output.writableLength;
+  let bytes = 0;
+  let isDelivered = false;
+  void delivered.then(() => (isDelivered = true));
+  const startedAt = performance.now();
+  while (!isDelivered) {
+    const next = writes.shift();
+    if (next === undefined) {
+      await new Promise(setImmediate);
+      continue;
+    }
+    bytes += next.text.length;
+    next.take();
+    await Promise.resolve();
+  }
+  return { ms: performance.now() - startedAt, unreadBytes, bytes };
+}
+
+test('many short frames of both streams take time in proportion, and few of them are kept', async () => {
+  const few = await passOnAlternating(20_000);
+  const many = await passOnAlternating(200_000);
+  expect([few.bytes, many.bytes]).toEqual([20_000, 200_000]);
+  expect(many.ms / few.ms).toBeLessThan(30);
+  expect(many.unreadBytes).toBeGreaterThan(1024 * 1024);
+}, 120_000);

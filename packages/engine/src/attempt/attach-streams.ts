@@ -5,6 +5,8 @@ import type { WorkerProcess } from '../compute/index.ts';
 
 /** So much is read while a write is under way; then the pipe fills, and the command waits. */
 const MAX_WAITING_BYTES = 1024 * 1024;
+/** A short part takes far more memory than its bytes. */
+const MAX_WAITING_PARTS = 8192;
 
 export interface AttachedStreams {
   /** Resolves when everything that the command printed was taken. */
@@ -30,28 +32,35 @@ export function attachStreams(
 /** A worker that is killed ends the stream: what it had not sent is in its spool. */
 function passOn(output: WorkerProcess['output'], write: NonNullable<Attachment['write']>): Promise<void> {
   const read = createFrameReader();
-  let waiting: FramePart[] = [];
+  let waiting: StreamParts[] = [];
   let bytes = 0;
+  let parts = 0;
   let isWriting = false;
   let isOver = false;
+  const isFull = (): boolean => bytes >= MAX_WAITING_BYTES || parts >= MAX_WAITING_PARTS;
   return new Promise((resolve) => {
     const writeWaiting = async (): Promise<void> => {
       isWriting = true;
       while (waiting.length > 0) {
-        const next = takeStream(waiting);
-        waiting = waiting.slice(next.parts.length);
-        await write(next.name, next.parts);
-        bytes -= sizeOf(next.parts);
-        if (bytes < MAX_WAITING_BYTES) output.resume();
+        const taken = waiting;
+        waiting = [];
+        for (const next of taken) {
+          await write(next.name, next.parts);
+          bytes -= sizeOf(next.parts);
+          parts -= next.parts.length;
+          if (!isFull()) output.resume();
+        }
       }
       isWriting = false;
       if (isOver) resolve();
     };
     output.on('data', (chunk: Buffer) => {
-      const parts = read(chunk);
-      waiting.push(...parts);
-      bytes += sizeOf(parts.map((part) => part.bytes));
-      if (bytes >= MAX_WAITING_BYTES) output.pause();
+      for (const part of read(chunk)) {
+        addPart(waiting, part);
+        bytes += part.bytes.length;
+        parts += 1;
+      }
+      if (isFull()) output.pause();
       if (!isWriting) void writeWaiting();
     });
     output.on('error', () => undefined);
@@ -64,14 +73,14 @@ function passOn(output: WorkerProcess['output'], write: NonNullable<Attachment['
 
 interface StreamParts {
   readonly name: FramePart['name'];
-  readonly parts: readonly Uint8Array[];
+  readonly parts: Uint8Array[];
 }
 
-/** What comes first for one stream: to write it in one call takes less time than to write or join its parts. */
-function takeStream(waiting: readonly FramePart[]): StreamParts {
-  const name = waiting[0]?.name ?? 'stdout';
-  const other = waiting.findIndex((part) => part.name !== name);
-  return { name, parts: waiting.slice(0, other === -1 ? undefined : other).map(({ bytes }) => bytes) };
+/** What follows on the same stream is written in one call: that takes less time than to write or join its parts. */
+function addPart(waiting: StreamParts[], { name, bytes }: FramePart): void {
+  const last = waiting.at(-1);
+  if (last?.name === name) last.parts.push(bytes);
+  else waiting.push({ name, parts: [bytes] });
 }
 
 const sizeOf = (parts: readonly Uint8Array[]): number => parts.reduce((sum, part) => sum + part.length, 0);
