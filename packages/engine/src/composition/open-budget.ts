@@ -6,7 +6,12 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
 /** The budget keeps its records in the ledger and reports its state on the bus. */
-export function openBudget(config: ResolvedConfig, ledger: Ledger, bus: SafeEventBus, clock: Clock): Budget {
+export function openBudget(
+  config: ResolvedConfig,
+  ledger: Pick<Ledger, 'spend' | 'run' | 'alone' | 'kv'>,
+  bus: SafeEventBus,
+  clock: Clock,
+): Budget {
   return createBudget({
     settings: { ...config.budget, shares: config.limits.concurrency },
     books: {

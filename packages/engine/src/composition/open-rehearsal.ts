@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createStamp, systemClock } from '@caisson/ground';
 import { createBus } from '../bus/index.ts';
 import { getCurrentFolder, readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
-import { createMemoryLedger } from '../ledger/index.ts';
+import { createMemoryLedger, type Ledger } from '../ledger/index.ts';
 import { createNames, openRegistry, type NameRegistry } from '../registry/index.ts';
 import { createSecrets } from '../secrets/index.ts';
 import { openLocalStore, type Store } from '../store/index.ts';
@@ -15,8 +15,11 @@ import { createDispatchSettings } from './dispatch-settings.ts';
 import { openBudget } from './open-budget.ts';
 import { findNoSandbox } from './probe-sandbox-here.ts';
 
-/** The rooms of a project in which nothing has run. Definitions are checked as they are stored, so they get a store. */
-export function openRehearsal(config: ResolvedConfig, scratch: string) {
+/**
+ * The rooms of a project in which nothing has run. Definitions are checked as they are stored, so they get a store. Money is
+ * reserved as the ledger `recorded` has been spent from, and nothing is written into that.
+ */
+export function openRehearsal(config: ResolvedConfig, scratch: string, recorded?: Ledger) {
   const env = readHostEnvironment();
   const clock = systemClock;
   const { home } = config.folders;
@@ -33,8 +36,32 @@ export function openRehearsal(config: ResolvedConfig, scratch: string) {
     names: createNames({ config, env, registry, node: settings.node, nativeAgent }),
     workspaces: createWorkspaces({ home, stamp: createStamp(randomBytes(32)) }),
     secrets: createSecrets({ env, home, base: config.projectRoot, clock }),
-    budget: openBudget(config, ledger, createBus(), clock),
+    budget: openBudget(config, recorded === undefined ? ledger : undoing(recorded), createBus(), clock),
     probeSandbox: findNoSandbox,
+  };
+}
+
+type Spending = Parameters<typeof openBudget>[1];
+
+/** Each transaction takes place, and is undone. */
+function undoing(ledger: Ledger): Spending {
+  return {
+    spend: (filter) => ledger.spend(filter),
+    run: (runId) => ledger.run(runId),
+    kv: ledger.kv,
+    alone<T>(work: () => T): T {
+      const undo = new Error('a rehearsal changes nothing');
+      let done: { readonly value: T } | undefined;
+      try {
+        ledger.alone(() => {
+          done = { value: work() };
+          throw undo;
+        });
+      } catch (error) {
+        if (error !== undo || done === undefined) throw error;
+      }
+      return (done as { readonly value: T }).value;
+    },
   };
 }
 
