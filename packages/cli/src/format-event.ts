@@ -120,8 +120,7 @@ const WORDS: EnvelopeHandlers<string> = {
   gap: ({ count }) => `${count} events were left out`,
 };
 
-/** The event in one line, with printed output below it if that explains a failure. */
-/** `columns`: where it is wrapped. */
+/** The event in one line, with printed output below it if that explains a failure. `columns`: where it is wrapped. */
 export function formatEvent(
   event: EventEnvelope,
   style: { dim(text: Line): Line },

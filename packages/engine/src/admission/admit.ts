@@ -32,9 +32,8 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
 type Checking = CandidateRooms & CheckRooms & Pick<DispatchRooms, 'budget'>;
 
 /**
- * Everything that can refuse a task, without its acceptance: returns the run that it would be, or throws TaskRefusedError, and
- * records nothing. For rooms that
- * are thrown away: the money stays reserved.
+ * Everything that can refuse a task, without its acceptance: returns the run that it would be, or throws
+ * TaskRefusedError, and records nothing. For rooms that are thrown away: the money stays reserved.
  */
 export async function rehearse(rooms: Checking, request: DispatchRequest): Promise<Candidate> {
   try {

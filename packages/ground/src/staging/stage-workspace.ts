@@ -10,8 +10,8 @@
  * S5  What is excluded now but was staged before (a checkpoint contains more than a patch does) is reset to the
  *     baseline: the tree depends on the given exclusions, not on those of the call before.
  * S7  A file outside a sparse checkout that exists anyway is staged; one that does not exist is not deleted.
- * S9  What rules hide from the agent is not read, and stays as it is in the index (see hidden-files.ts).
  * S8  A pipe where git expects a file does not block (see held-by-pipes.ts).
+ * S9  What rules hide from the agent is not read, and stays as it is in the index (see hidden-files.ts).
  */
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
