@@ -58,19 +58,25 @@ test('the interpreter that a script names comes along, wherever its links lead t
   expect(foldersOf(join(root, 'tools/agent'))).toEqual(['tools', 'opt/node/bin', 'cellar/node/24/bin']);
 });
 
-function shownWith(home: string, projectRoot: string, path: readonly string[]): string[] {
+function shownWith(
+  home: string,
+  projectRoot: string,
+  path: readonly string[],
+  bin = '/usr/bin/true',
+): string[] {
   const settings = {
     home,
     projectRoot,
     path: path.join(':'),
     toolchains: [],
+    hostEnv: {},
     privatePaths: () => [join(root, 'home/.local/share/caisson')],
     node: '/usr/bin/true',
     bundles: '/usr/lib',
     cwd: projectRoot,
     stateDir: join(projectRoot, '.caisson'),
   } as unknown as DispatchSettings;
-  const runtime = { bin: '/usr/bin/true', login: false } as unknown as FoundRuntime;
+  const runtime = { bin, login: false } as unknown as FoundRuntime;
   return toolBinds(settings, runtime, {}).map(({ source, target }) =>
     source === target ? source : `${source} on ${target}`,
   );
@@ -142,4 +148,108 @@ test('the settings with keys of Homebrew and conda are covered', () => {
     `/dev/null on ${home}/.linuxbrew/etc/my.cnf`,
     `/dev/null on ${home}/miniconda3/.condarc`,
   ]);
+});
+
+/** A home with a key in `.ssh`, a program folder in PATH, and a repository. */
+function createRepository(): { home: string; project: string; inPath: string[] } {
+  program('home/.ssh/id_rsa');
+  mkdirSync(join(root, 'home/proj/.git'), { recursive: true });
+  mkdirSync(join(root, 'home/.local/bin'), { recursive: true });
+  const home = join(root, 'home');
+  return { home, project: join(home, 'proj'), inPath: [join(home, '.local/bin')] };
+}
+
+test('a pyvenv.cfg of the repository shows nothing, however it spells a path', () => {
+  const { home, project, inPath } = createRepository();
+  link('home/.local/bin/tool', program('home/proj/bin/tool'));
+  link('home/proj/uv/python/k', '../../../.ssh');
+  program('home/proj/pyvenv.cfg', `home = ${home}/.local/../proj/uv/python/k/bin\n`);
+  expect(shownWith(home, project, inPath)).toEqual(inPath);
+});
+
+test('a virtual environment shows a Python only where its links end in the folder of a version manager', () => {
+  const { home, project, inPath } = createRepository();
+  const pythons = '.local/share/uv/python';
+  program(`home/${pythons}/cpython-3.12.4/bin/python3`);
+  link(`home/${pythons}/cpython-3.12`, 'cpython-3.12.4');
+  link(`home/${pythons}/elsewhere`, '../../../../.ssh');
+  link(`home/${pythons}/documents`, program('home/documents/letter').replace(/\/letter$/, ''));
+  const named = {
+    good: `${home}/${pythons}/cpython-3.12/bin`,
+    key: `${home}/${pythons}/elsewhere/bin`,
+    letters: `${home}/${pythons}/documents/bin`,
+    dots: `${home}/${pythons}/../../../../.ssh/bin`,
+    unknown: `${home}/code/uv/python/mine/bin`,
+  };
+  program('home/code/uv/python/mine/bin/python3');
+  for (const [tool, python] of Object.entries(named)) {
+    link(`home/.local/bin/${tool}`, program(`home/tools/${tool}/bin/${tool}`));
+    program(`home/tools/${tool}/pyvenv.cfg`, `home = ${python}\n`);
+  }
+  expect(shownWith(home, project, inPath).toSorted()).toEqual(
+    [
+      ...inPath,
+      ...[`${home}/${pythons}/cpython-3.12`, `${home}/${pythons}/cpython-3.12.4`],
+      ...Object.keys(named).map((tool) => join(home, 'tools', tool)),
+    ].toSorted(),
+  );
+});
+
+test('a pyvenv.cfg at the top of any repository shows the program alone', () => {
+  const { home, project, inPath } = createRepository();
+  const tool = program('home/other/bin/tool');
+  link('home/.local/bin/tool', tool);
+  program('home/other/pyvenv.cfg', '');
+  mkdirSync(join(home, 'other/.git'));
+  expect(shownWith(home, project, inPath)).toEqual([...inPath, tool]);
+});
+
+test('no folder with a log-in is shown as the virtual environment of a program', () => {
+  const { home, project, inPath } = createRepository();
+  const tool = program('home/.local/lib/tool');
+  program('home/.local/share/keyrings/login.keyring');
+  program('home/.local/pyvenv.cfg', '');
+  link('home/.local/bin/tool', tool);
+  expect(shownWith(home, project, inPath)).toEqual(inPath);
+});
+
+test('links of the repository lead to nothing in HOME, also above a project in a subfolder', () => {
+  const { home, project } = createRepository();
+  mkdirSync(join(project, 'pkg/app'), { recursive: true });
+  program('home/documents/letter');
+  program('home/proj/tools/own');
+  const inPath = [
+    link('home/proj/to-documents', '../documents'),
+    link('home/proj/to-keys', '../.ssh'),
+    link('home/through', 'proj/to-documents'),
+    join(project, 'tools'),
+    program('home/proj/.cargo/bin/x').replace(/\/x$/, ''),
+  ];
+  link('home/proj/.rustup', '../documents');
+  expect(shownWith(home, join(project, 'pkg/app'), inPath)).toEqual([]);
+});
+
+test('a program of another worktree is visible, and what its links and its first line name is not', () => {
+  const { home, project } = createRepository();
+  mkdirSync(join(project, '.git/worktrees/w'), { recursive: true });
+  writeFileSync(join(project, '.git/worktrees/w/commondir'), '../..\n');
+  program('home/w/.git', `gitdir: ${project}/.git/worktrees/w\n`);
+  const tools = program('home/proj/tools/own').replace(/\/own$/, '');
+  link('home/proj/tools/letter', program('home/documents/letter'));
+  link('home/proj/away', '../documents');
+  expect(shownWith(home, join(home, 'w'), [tools, join(project, 'away')])).toEqual([tools]);
+});
+
+test('an agent that lies in the repository brings neither its interpreter nor the target of its link', () => {
+  const { home, project } = createRepository();
+  const script = program('home/proj/node_modules/.bin/codex', `#!${home}/.ssh/id_rsa\n`);
+  const linked = link('home/proj/node_modules/.bin/claude', program('home/documents/letter'));
+  for (const bin of [script, linked]) expect(shownWith(home, project, [], bin)).toEqual([]);
+});
+
+test('a folder of log-ins is no folder of programs, whatever PATH or a link names', () => {
+  const { home, project } = createRepository();
+  program('home/.aws/bin/x');
+  const inPath = [join(home, '.aws/bin'), link('home/keys', '.ssh')];
+  expect(shownWith(home, project, inPath)).toEqual([]);
 });

@@ -11,55 +11,41 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
-  statSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { listReplacedFolders, readSmallFileSync, unlessErrno } from '@caisson/ground';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { unlessErrno } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
+import { behindLinks, packageFolder } from './linked-tools.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
+import { findToolPlaces } from './tool-places.ts';
 
 export function toolBinds(
   settings: DispatchSettings,
   runtime: FoundRuntime,
   request: DispatchRequest,
 ): Bind[] {
-  const replaced = [...listReplacedFolders(), settings.home];
-  const isReplaced = (path: string): boolean =>
-    replaced.some((folder) => path === folder || path.startsWith(`${folder}/`));
-  const isInProject = (path: string): boolean =>
-    path === settings.projectRoot || path.startsWith(`${settings.projectRoot}/`);
-  const hidden = settings.privatePaths();
-  const isPrivate = (path: string): boolean =>
-    hidden.some((place) => path === place || path.startsWith(`${place}/`));
-  const isAllowed = (path: string): boolean =>
-    !replaced.includes(path) &&
-    !isInProject(path) &&
-    !isPrivate(path) &&
-    !isParentOfProject(path, settings.projectRoot);
-  /** By its name and by the targets of its links: a link to HOME is HOME. */
-  const isVisibleTool = (path: string): boolean => {
-    if (!existsSync(path)) return false;
-    const real = realpathSync(path);
-    return (isReplaced(path) || isReplaced(real)) && isAllowed(path) && isAllowed(real);
-  };
+  const places = findToolPlaces(settings);
   const inPath = settings.path.split(':').filter(isAbsolute);
-  const wanted = [
-    ...inPath,
-    ...inPath.flatMap(behindShims),
-    ...inPath.filter(isVisibleTool).flatMap(behindLinks),
+  const ofUser = inPath.filter((folder) => !places.isOfRepository(folder));
+  const named = [
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
-    ...programFolders(runtime.bin),
-    ...programFolders(settings.node),
-    settings.bundles,
     ...(request.argv ?? [])
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
-  const shown = [...new Set(wanted)].filter(isVisibleTool);
+  const shown = [
+    ...inPath.filter(places.isVisible),
+    ...ofUser.flatMap(behindShims).filter(places.isVisibleWhole),
+    ...ofUser.filter(places.isVisible).flatMap((folder) => behindLinks(folder, places)),
+    ...programFolders(runtime.bin, places.isOfRepository).filter(places.isVisible),
+    ...[...programFolders(settings.node), settings.bundles].filter(places.isVisibleAsOwn),
+    ...named.filter(places.isVisibleAsNamed),
+  ];
+  const paths = [...new Set(shown)];
   return [
-    ...shown.map((path) => ({ source: path, target: path, writable: false })),
-    ...shown.flatMap(listSettings).map((path) => ({ source: '/dev/null', target: path, writable: false })),
+    ...paths.map((path) => ({ source: path, target: path, writable: false })),
+    ...paths.flatMap(listSettings).map((path) => ({ source: '/dev/null', target: path, writable: false })),
   ];
 }
 
@@ -98,61 +84,25 @@ function behindShims(folder: string): string[] {
   return existsSync(folder) ? roots : [];
 }
 
-/**
- * What links in a folder of PATH lead to: `npm -g` and pipx put links into one, to packages elsewhere under HOME. A package
- * is shown whole, anything else alone: its folder may be a project of the user.
- */
-function behindLinks(folder: string): string[] {
-  const entries = unlessErrno(
-    () => readdirSync(folder, { withFileTypes: true }),
-    [],
-    ...(['ENOENT', 'ENOTDIR', 'EACCES'] as const),
-  );
-  const targets = entries
-    .filter((entry) => entry.isSymbolicLink())
-    .map(({ name }) => join(folder, name))
-    .filter(isProgram)
-    .flatMap((path) => installedParts(realpathSync(path)));
-  return [...new Set(targets)].slice(0, MAX_LINKED);
-}
-
-function isProgram(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
-}
-
-function installedParts(program: string): string[] {
-  if (program.split(sep).includes('node_modules')) return [packageFolder(program)];
-  const prefix = dirname(dirname(program));
-  const python = readSmallFileSync(join(prefix, 'pyvenv.cfg'), MAX_CFG_BYTES)?.text;
-  return python === undefined ? [program] : [prefix, ...(PYTHON_OF_MANAGER.exec(python)?.slice(1) ?? [])];
-}
-
-/** The Python that uv, pyenv, asdf or mise installed, and a virtual environment was made with. */
-const PYTHON_OF_MANAGER =
-  /^home\s*=\s*(\/.*\/(?:uv\/python|\.pyenv\/versions|installs\/python)\/[^/\n]+)\/bin\s*$/m;
-
-/** Places that the links of one folder may show. */
-const MAX_LINKED = 64;
 const MAX_LINKS = 40;
 const MAX_SHEBANG_BYTES = 1024;
-const MAX_CFG_BYTES = 16 * 1024;
 
 /**
  * Every folder on the way to a started program: version managers link from link to link, and a script names its
- * interpreter. A program needs its package: the outermost node_modules, else its own folder.
+ * interpreter. A program needs its package: the outermost node_modules, else its own folder. What a file or a link of the
+ * repository names does not count.
  */
-export function programFolders(bin: string): string[] {
+export function programFolders(bin: string, isOfRepository = (_path: string): boolean => false): string[] {
   if (!isAbsolute(bin) || !existsSync(bin)) return [];
-  const real = realpathSync(bin);
-  const interpreter = findInterpreter(real);
-  const hops = [
-    ...followLinks(bin),
-    real,
-    ...(interpreter === null ? [] : [...followLinks(interpreter), realpathSync(interpreter)]),
-  ];
-  return [...new Set(hops.map(packageFolder))];
+  const hops = followToEnd(bin);
+  const first = hops.findIndex(isOfRepository);
+  if (first !== -1) return [...new Set(hops.slice(0, first + 1).map(packageFolder))];
+  const interpreter = findInterpreter(realpathSync(bin));
+  const all = [...hops, ...(interpreter === null ? [] : followToEnd(interpreter))];
+  return [...new Set(all.map(packageFolder))];
 }
+
+const followToEnd = (path: string): string[] => [...followLinks(path), realpathSync(path)];
 
 /** The path, and the target of each link in its last place, as written. */
 function followLinks(path: string): string[] {
@@ -173,17 +123,6 @@ function findInterpreter(script: string): string | null {
   } finally {
     closeSync(file);
   }
-}
-
-function packageFolder(path: string): string {
-  const parts = path.split(sep);
-  const index = parts.indexOf('node_modules');
-  return index === -1 ? dirname(path) : parts.slice(0, index + 1).join(sep);
-}
-
-/** Showing a parent of the project would show the real project beside the workspace. */
-function isParentOfProject(path: string, projectRoot: string): boolean {
-  return projectRoot.startsWith(path.endsWith('/') ? path : `${path}/`);
 }
 
 function expandHome(path: string, home: string): string {

@@ -12,7 +12,7 @@ import { chooseCredential, findKeyRef, findLogin, findOtherAddress } from './fin
 import { findProgram } from './find-program.ts';
 import { findInstalledVersion } from './installed-version.ts';
 import { askVersion, compareVersions, type VersionAnswer } from './program-version.ts';
-import { findRepositoryFolder, isFileOf, type ProjectPlace } from './repository-programs.ts';
+import { findRepositoryFolders, isFileOf, type ProjectPlace } from './repository-programs.ts';
 
 /** Enough to choose a runtime; no program is started. */
 export interface LocatedRuntime {
@@ -81,7 +81,7 @@ async function findVersion(
   path: string,
   descriptor: RuntimeDescriptor | null,
 ): Promise<VersionAnswer> {
-  const installed = isFileOf(findRepositoryFolder(context), path)
+  const installed = isFileOf(findRepositoryFolders(context), path)
     ? findInstalledVersion(path, descriptor?.bins ?? [])
     : null;
   if (installed !== null) return { version: installed, problem: null };

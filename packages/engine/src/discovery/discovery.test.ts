@@ -158,6 +158,29 @@ it('no file of the repository is started for a version, be it the program, its i
   expect(readdirSync(folder)).not.toContain('started');
 });
 
+it.each(['main', 'linked', 'beside'])(
+  'programs of every worktree of a repository are its own, seen from the worktree %s',
+  async (project) => {
+    const main = join(folder, 'main');
+    const git = (...args: string[]): Buffer => execFileSync('git', ['-C', main, ...args]);
+    mkdirSync(main);
+    git('init', '-q');
+    git('-c', 'user.name=x', '-c', 'user.email=x@y', 'commit', '-q', '--allow-empty', '-m', 'first');
+    for (const name of ['linked', 'beside']) git('worktree', 'add', '-q', join(folder, name));
+    const started = join(folder, 'started');
+    const runtimes = Object.fromEntries(
+      ['main', 'linked', 'beside'].map((name) => [
+        name,
+        { bin: program(`${name}/agent`, `touch ${started}; echo 1.2.3`) },
+      ]),
+    );
+    const found = await discoverRuntimes({ ...context({ runtimes }), projectRoot: join(folder, project) });
+    const problems = found.filter(({ name }) => name in runtimes).map(({ problem }) => problem);
+    expect(problems).toEqual(Array(3).fill(expect.stringContaining('only a sandbox starts')));
+    expect(readdirSync(folder)).not.toContain('started');
+  },
+);
+
 it('locating starts no program', () => {
   const bin = program('trap', `touch ${join(folder, 'started')}`);
   expect(

@@ -19,4 +19,5 @@ export { findProgram } from './find-program.ts';
 export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';
 export { askVersion, compareVersions } from './program-version.ts';
+export { findRepositoryFolders, isFileOf, type RepositoryFolders } from './repository-programs.ts';
 export { nearestExisting } from './storage-probes.ts';

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runBounded } from '@caisson/ground';
 import {
-  findRepositoryFolder,
-  isFileOf,
+  findFolderOf,
+  findRepositoryFolders,
   withoutFoldersOf,
   type ProjectPlace,
 } from './repository-programs.ts';
@@ -33,11 +33,12 @@ export async function askVersion(
     signal?: AbortSignal | undefined;
   },
 ): Promise<VersionAnswer> {
-  const repository = options.project === null ? null : findRepositoryFolder(options.project);
-  if (repository !== null && isFileOf(repository, file))
+  const repository = options.project === null ? null : findRepositoryFolders(options.project);
+  const folder = repository === null ? null : findFolderOf(repository, file);
+  if (folder !== null)
     return {
       version: null,
-      problem: `not asked for its version: it lies in ${repository}, whose files only a sandbox starts`,
+      problem: `not asked for its version: it lies in ${folder}, whose files only a sandbox starts`,
     };
   const home = await mkdtemp(join(tmpdir(), 'caisson-probe-'));
   try {

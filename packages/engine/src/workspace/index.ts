@@ -44,6 +44,7 @@ export { readSavedTree } from './checkpoint.ts';
 export { isOnlyCopy } from './trash.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
+export { PYTHONS } from './brought-tools.ts';
 export { whyNotBrought } from './find-brought.ts';
 export { describeMergeProblem } from './merge-problem.ts';
 export type { RefUsage } from './measure-refs.ts';

@@ -7,6 +7,7 @@ export * from './growth-watch.ts';
 export { IncludeError, includeFiles, type IncludeOptions } from './include-files.ts';
 export { makeFolder } from './make-folder.ts';
 export { measureTree } from './measure-tree.ts';
+export { placesOnWay } from './places-on-way.ts';
 export { removeFileSync } from './remove-file.ts';
 export { removeListedFile } from './remove-listed-file.ts';
 export { removeTree } from './remove-tree.ts';

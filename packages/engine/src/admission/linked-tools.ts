@@ -1,0 +1,56 @@
+/**
+ * What links in a folder of PATH lead to: `npm -g` and pipx put links into one, to packages elsewhere under HOME. A package
+ * is shown whole, anything else alone: its folder may be a project of the user.
+ */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { readSmallFileSync, unlessErrno } from '@caisson/ground';
+import type { ToolPlaces } from './tool-places.ts';
+
+/** Places that the links of one folder may show. */
+const MAX_LINKED = 64;
+const MAX_CFG_BYTES = 16 * 1024;
+
+export function behindLinks(folder: string, places: ToolPlaces): string[] {
+  const entries = unlessErrno(
+    () => readdirSync(folder, { withFileTypes: true }),
+    [],
+    ...(['ENOENT', 'ENOTDIR', 'EACCES'] as const),
+  );
+  const targets = entries
+    .filter((entry) => entry.isSymbolicLink())
+    .map(({ name }) => join(folder, name))
+    .filter((path) => isProgram(path) && places.isVisibleThrough(path))
+    .flatMap((path) => installedParts(realpathSync(path), places))
+    .filter(places.isVisibleWhole);
+  return [...new Set(targets)].slice(0, MAX_LINKED);
+}
+
+/** The folder that a program needs: the outermost node_modules, else its own. */
+export function packageFolder(path: string): string {
+  const parts = path.split(sep);
+  const index = parts.indexOf('node_modules');
+  return index === -1 ? dirname(path) : parts.slice(0, index + 1).join(sep);
+}
+
+function isProgram(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & 0o111) !== 0;
+}
+
+function installedParts(program: string, places: ToolPlaces): string[] {
+  if (program.split(sep).includes('node_modules')) return [packageFolder(program)];
+  const prefix = dirname(dirname(program));
+  const cfg = places.isOfRepository(prefix) || existsSync(join(prefix, '.git')) ? null : readCfg(prefix);
+  if (cfg === null) return [program];
+  const python = /^home[ \t]*=[ \t]*(\/.*)\/bin[ \t]*$/m.exec(cfg)?.[1];
+  return [prefix, ...(python === undefined ? [] : places.findPython(python))];
+}
+
+/** The file in which a virtual environment names its Python. */
+function readCfg(prefix: string): string | null {
+  return (
+    unlessErrno(() => readSmallFileSync(join(prefix, 'pyvenv.cfg'), MAX_CFG_BYTES), null, 'EACCES')?.text ??
+    null
+  );
+}
