@@ -1,5 +1,6 @@
 /** A run that was started over ssh, and whose connection breaks: a real sshd on loopback, a client that is killed. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -105,6 +106,7 @@ describe.each(PEOPLE.filter((who) => who === 'ordinary user'))('a connection of 
     client.stdout?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await until('it works', () => said.includes('written'), LIMIT_MS);
     client.kill('SIGKILL');
+    await once(client, 'close');
     return root;
   }
 
@@ -118,7 +120,10 @@ describe.each(PEOPLE.filter((who) => who === 'ordinary user'))('a connection of 
 
   it('without a terminal sends no signal: the run goes on, and can be stopped with its work', async () => {
     const root = await breakOff('-T', 'without');
-    expect((await person.caisson(root, [], 'cancel', 'latest')).code).toBe(0);
+    const [run] = JSON.parse((await person.caisson(root, [], 'runs', '-o', 'json')).stdout) as object[];
+    expect(run).toMatchObject({ status: 'running' });
+    const cancelled = await person.caisson(root, [], 'cancel', 'latest', '-o', 'json');
+    expect(JSON.parse(cancelled.stdout)).toMatchObject({ outcome: 'asked' });
     await until('nothing is left', () => pidsWith(MARK).length === 0, LIMIT_MS);
     expect((await person.caisson(root, [], 'diff')).stdout).toContain('+half');
   });

@@ -39,7 +39,7 @@ function refuse(runtime: FoundRuntime, detail: string): RequestRefusal {
     return {
       kind: 'unavailable',
       detail,
-      remedy: `Your log-in (${foundLogin.path}) is an API key, so it is used as one. In your own config.yaml: runtimes.${name}.apiKey: "${foundLogin.keyRef}"; or set ${descriptor.keyEnv ?? 'a variable'} and leave --login out.`,
+      remedy: `Your log-in (${foundLogin.path}) is an API key, which is used only by its name. In your own config.yaml (jq must be there): runtimes.${name}.apiKey: "${foundLogin.keyRef}"; or set ${descriptor.keyEnv ?? 'a variable'} and leave --login out.`,
     };
   const key = `Set ${descriptor.keyEnv ?? 'a variable'}, or name your key in your own config.yaml (runtimes.${name}.apiKey: env:NAME)`;
   const isUsable = foundLogin?.problem === null;
