@@ -24,7 +24,7 @@ import { CALLBACK_TYPES } from './events.ts';
 import { HostRule, Mode } from './grant.ts';
 import { findNearest } from './nearest-name.ts';
 import { PipelineId } from './pipeline.ts';
-import { PolicyRule } from './policy-rule.ts';
+import { WrittenRule } from './policy-rule.ts';
 import { EvidenceConfig, KeysConfig, StoreConfig } from './record-config.ts';
 import { BUILT_IN_RUNTIMES } from './runtime-descriptors.ts';
 
@@ -154,7 +154,7 @@ export const NetworkConfig = z.strictObject({
 
 export const PolicyConfig = z.strictObject({
   ceiling: optional('may-lower', Mode, 'Highest mode any run may have. Default full-auto.'),
-  rules: optional('harmless', list(PolicyRule), 'Paths and commands with their own rules.'),
+  rules: optional('harmless', list(WrittenRule), 'Paths and commands with their own rules.'),
 });
 
 export const CallbackConfig = z.strictObject({

@@ -32,3 +32,14 @@ export type CommandRule = z.infer<typeof CommandRule>;
 /** One entry of `policy.rules`. Rules only forbid; none allows more. */
 export const PolicyRule = z.discriminatedUnion('action', [PathRule, CommandRule]);
 export type PolicyRule = z.infer<typeof PolicyRule>;
+
+/** As a settings file has it. `..` is refused: a rule reaches no place above the project, and would silently do nothing. */
+const WrittenPathRule = z.extend(PathRule, {
+  path: PathRule.shape.path.check(
+    z.regex(
+      /^(?!(?:[^]*\/)?\.\.(?:\/|$))/,
+      'must not contain "..": a name without a slash counts in all of the repository, also above the project',
+    ),
+  ),
+});
+export const WrittenRule = z.discriminatedUnion('action', [WrittenPathRule, CommandRule]);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
@@ -16,7 +16,11 @@ async function shownOf(toml: string): Promise<unknown> {
   const file = join(home, '.config/mise/config.toml');
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, toml);
-  const files = await managerFiles({ home, path: `/usr/bin:${home}/.local/share/mise/shims` });
+  const files = await managerFiles({
+    home,
+    path: `/usr/bin:${home}/.local/share/mise/shims`,
+    projectRoot: join(home, 'project'),
+  });
   expect(JSON.stringify(files)).not.toContain('of-the-user');
   return files.length === 0 ? null : files.map(({ path, content }) => [path === file, parse(content)]);
 }
@@ -65,4 +69,23 @@ github.token = "of-the-user"
 
 test('a file that cannot be read as TOML is not shown at all', async () => {
   expect(await shownOf('[tools]\nnode = "22"\n[env\nTOKEN = "of-the-user"\n')).toBeNull();
+});
+
+test.each([
+  ['a folder of the user', 'dot/versions', true],
+  ['the repository', 'project/versions', false],
+  ['a link of the repository', 'project/link', false],
+  ['a log-in', '.ssh/id_rsa', false],
+])('a settings file that is a link to %s', async (_where, target, isShown) => {
+  for (const folder of ['dot', 'project/.git', '.ssh']) mkdirSync(join(home, folder), { recursive: true });
+  for (const file of ['dot/versions', 'project/versions', '.ssh/id_rsa'])
+    writeFileSync(join(home, file), 'node 22\n');
+  symlinkSync('../dot/versions', join(home, 'project/link'));
+  symlinkSync(target, join(home, '.tool-versions'));
+  const files = await managerFiles({
+    home,
+    path: join(home, '.asdf/shims'),
+    projectRoot: join(home, 'project'),
+  });
+  expect(files.length === 1).toBe(isShown);
 });

@@ -5,7 +5,8 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSmallFileSync, unlessErrno } from '@caisson/ground';
-import type { InsideFile } from '@caisson/protocol';
+import { namesCredential, type InsideFile } from '@caisson/protocol';
+import { findRepositoryFolders, isFileOf } from '../discovery/index.ts';
 import type { DispatchSettings } from './rooms.ts';
 
 const MAX_BYTES = 64 * 1024;
@@ -22,16 +23,22 @@ const MISE_FILES = [
   '.mise.toml',
 ];
 
-type ManagerSettings = Pick<DispatchSettings, 'home' | 'path'>;
+type ManagerSettings = Pick<DispatchSettings, 'home' | 'path' | 'projectRoot'>;
 
-export async function managerFiles({ home, path }: ManagerSettings): Promise<InsideFile[]> {
+export async function managerFiles({ home, path, projectRoot }: ManagerSettings): Promise<InsideFile[]> {
   const folders = path.split(':');
   const usesMise = folders.some((folder) => MISE.test(folder));
   if (!usesMise && !folders.some((folder) => ASDF.test(folder))) return [];
   const ofMise = usesMise ? [...MISE_FILES, ...listParts(home)] : [];
+  const repository = findRepositoryFolders({ projectRoot, home });
+  // A link of the repository could lead to any file of the user.
+  const isOwn = (name: string): boolean => !isFileOf(repository, join(home, name));
   const shown = await Promise.all([
-    ...VERSIONS.map((name) => show(home, name, (text) => text)),
-    ...ofMise.slice(0, MAX_FILES).map((name) => show(home, name, keepVersions)),
+    ...VERSIONS.filter(isOwn).map((name) => show(home, name, (text) => text)),
+    ...ofMise
+      .filter(isOwn)
+      .slice(0, MAX_FILES)
+      .map((name) => show(home, name, keepVersions)),
   ]);
   return shown.flat().slice(0, MAX_FILES);
 }
@@ -65,7 +72,8 @@ async function show(
 /** Many keep such files as links into a folder of their own. */
 function readText(path: string): string | null {
   try {
-    return existsSync(path) ? (readSmallFileSync(realpathSync(path), MAX_BYTES)?.text ?? null) : null;
+    if (!existsSync(path) || namesCredential(realpathSync(path))) return null;
+    return readSmallFileSync(realpathSync(path), MAX_BYTES)?.text ?? null;
   } catch {
     return null; // not readable: the shim says what it misses
   }

@@ -132,6 +132,10 @@ describe('what is refused', () => {
       "policy.rules[0].action: expected one of 'no-access' | 'read-only' | 'no-delete' | 'deny'.",
       'Did you mean "no-access"?',
     ]);
+    for (const path of ['../up.key', 'a/../../up.key', '..'])
+      expect((await rule(`path: ${path}, action: no-access`))[2]).toBe(
+        'policy.rules[0].path: must not contain "..": a name without a slash counts in all of the repository, also above the project.',
+      );
     expect(await rule('path: a, action: no-access, raeson: x')).toEqual([
       1,
       50,

@@ -8,8 +8,9 @@
  * `no-access` rule refuses the run: files of the repository must not switch off a rule of the user. A `read-only` rule is
  * enforced by the gate and the patch only, and a warning says so.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { placesOnWay } from '@caisson/ground';
 import { isRuleAbout, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
 import { listFolder } from '../view/index.ts';
@@ -83,23 +84,27 @@ function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
     : [];
 }
 
+/** Rule and place are compared by every name: settings of tools are often links into a folder of the user's own. */
 function findUnbrought({ workspace: { brought = [] }, sandbox }: Job, rules: readonly PathRule[]): string[] {
   const bases = rules
     .filter(({ path, action }) => action === 'no-access' && /^[/~]/.test(path))
-    .map(({ path }) => fixedBase(path.replace(/^~/, sandbox.home)));
+    .flatMap(({ path }) => namesOf(fixedBase(path.replace(/^~/, sandbox.home))));
   const holds = (folder: string, path: string): boolean => `${path}/`.startsWith(`${folder}/`);
   const settings = (sandbox.files ?? []).map(({ path }) => ({ source: path, target: path }));
+  const isNamed = (place: string): boolean => bases.some((base) => holds(base, place) || holds(place, base));
   return [...brought, ...settings]
-    .filter(({ source }) => bases.some((base) => holds(base, source) || holds(source, base)))
+    .filter(({ source }) => namesOf(source).some(isNamed))
     .map(({ target }) => target);
 }
 
-/** The folders before the first wildcard, without links. */
+const namesOf = (path: string): string[] => [path, ...placesOnWay(path)];
+
+/** The folders before the first wildcard. */
 function fixedBase(path: string): string {
   const names = path.split('/').filter(Boolean);
   const wild = names.findIndex((name) => /[*?[\]{}()!]/.test(name));
-  const base = names.slice(0, wild === -1 ? names.length : wild).map((name) => `/${name}`);
-  return existsSync(base.join('')) ? realpathSync(base.join('')) : base.join('');
+  const fixed = names.slice(0, wild === -1 ? names.length : wild);
+  return fixed.map((name) => `/${name}`).join('');
 }
 
 interface Findings {
