@@ -1,4 +1,5 @@
 /** A file that a rule hides, and that no commit has, is nowhere in the git that the agent reads. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from '../e2e/project.ts';
 
@@ -54,4 +55,56 @@ describe('what a no-access rule hides and no commit has', () => {
     },
     60_000,
   );
+});
+
+describe('what a no-access rule hides and git ignores', () => {
+  const rules = 'policy: { rules: [{ path: .env, action: no-access, reason: keys }] }\n';
+  const unignore = 'rm .gitignore; echo x >work.txt';
+
+  async function expectUnread(project: Project, kind: string): Promise<void> {
+    project.write('.gitignore', '.env\n');
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'ignore');
+    const result = await project.run('--workspace', kind, '--', 'sh', '-c', unignore);
+    expect(result.status).toBe('done');
+    expect(result.result?.policy.denials.map(({ rule }) => rule)).toEqual(['no-access .env']);
+    const objects = project.git('cat-file', '--batch-all-objects', '--batch', '--buffer');
+    expect(objects).toContain('work.txt');
+    expect(objects).not.toContain('HIDDEN');
+  }
+
+  it('is in no object when the agent changes what git ignores in the user’s own folder', async () => {
+    const project = createProject({ config: rules });
+    project.write('.env', 'HIDDEN\n');
+    await expectUnread(project, 'in-place');
+  });
+
+  it('is in no object when a setup made it and the agent changes what git ignores', async () => {
+    const project = createProject({ config: `${rules}workspace: { setup: "printf HID%s DEN >.env" }\n` });
+    await expectUnread(project, 'worktree');
+  });
+
+  it('is in no object when the agent ends without a result', async () => {
+    const project = createProject({ config: rules });
+    project.write('.env', 'HIDDEN\n');
+    project.write('.gitignore', '.env\n');
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'ignore');
+    const line = `${unignore}; sleep 60`;
+    await project.run('--timeout', '3s', '--workspace', 'in-place', '--', 'sh', '-c', line);
+    const objects = project.git('cat-file', '--batch-all-objects', '--batch', '--buffer');
+    expect(objects).toContain('work.txt');
+    expect(objects).not.toContain('HIDDEN');
+  });
+});
+
+it('what an agent makes under a hidden name is kept beside the patch, and named', async () => {
+  const project = createProject({
+    config: 'policy: { rules: [{ path: .env, action: no-access, reason: keys }] }\n',
+  });
+  const { runId, result } = await project.run('--', 'sh', '-c', 'echo made >.env; echo x >work.txt');
+  expect(result?.policy.denials.map(({ rule }) => rule)).toEqual(['no-access .env']);
+  const { stdout } = await project.caisson('show', runId, '-o', 'json');
+  const [, copy = ''] = /"get": ?"(cp -r [^"]*\.env) \."/.exec(stdout) ?? [];
+  expect(readFileSync(copy.replace('cp -r ', ''), 'utf8')).toBe('made\n');
 });

@@ -10,6 +10,7 @@ import { pathRules, ruleAgainst } from '@caisson/policy';
 import { definedOnly, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from '../admission/index.ts';
+import { hidesOf } from '../workspace/index.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
@@ -88,7 +89,8 @@ async function keepLate(
   const { workspace } = remains;
   try {
     const { path, gitDir, baselineTree, exclude, limits } = workspace;
-    const source = { workspace: path, gitDir, baselineTree, limits, exclude: [...exclude] };
+    const hides = hidesOf(workspace);
+    const source = { workspace: path, gitDir, baselineTree, limits, hides, exclude: [...exclude] };
     const captured = await capturePatch(source);
     const { forbidden, risky } = await judgeLate(rooms, workspace, captured.tree);
     const final = await withoutChanges(
@@ -102,9 +104,12 @@ async function keepLate(
       ...(risky.length === 0 ? {} : { risky }),
       result: null,
       failure,
-      warnings: forbidden
+      warnings: [
+        ...forbidden.map(({ path: name, why }) => `${name} ${why}`),
+        ...captured.hidden.map((name) => `${name} is hidden by a no-access rule`),
+      ]
         .slice(0, MAX_NAMED)
-        .map(({ path: name, why }) => `${name} ${why} and was left out of the patch`),
+        .map((said) => `${said} and was left out of the patch`),
     };
   } catch (error) {
     if (mayPass(error)) throw error;

@@ -12,7 +12,6 @@ import {
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
-import { shellQuote, type WorkBeside } from '@caisson/protocol';
 
 import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
 import { makeBranchCommit } from './branch-commit.ts';
@@ -31,16 +30,15 @@ import {
   withoutHeldBack,
   writeBundle,
 } from './held-back.ts';
-import { findHiddenWork } from './hidden-work.ts';
+import { hidesOf } from './hiding.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { nameSome } from './name-some.ts';
 import { saveCommits } from './nested-history.ts';
+import { describeAllUnread, describeUnread, findUnread } from './unread-work.ts';
 import { pinBase, pinBranch } from './pins.ts';
 
 /** Names the saved tree; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
-
-const MAX_NAMED = 32;
 
 export async function checkpointWorkspace(
   prepared: PreparedWorkspace,
@@ -75,9 +73,9 @@ async function takeCheckpoint(
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
-  const hidden = staged.isFirst === true ? [] : await findHiddenWork(prepared);
+  const unread = await findUnread(prepared, staged);
   const saved = held.size + heads.visible.size + agent.nested.length;
-  const isAlone = saved + agent.warnings.length + hidden.length === 0;
+  const isAlone = saved + agent.warnings.length + unread.length === 0;
   const isNothing = isAlone && (await isNothingToKeep(prepared, staged));
   if (!isNothing)
     await nameByRefs(
@@ -93,7 +91,7 @@ async function takeCheckpoint(
   if (isNothing) return null;
   const beside = [
     ...describeBeside(agent.beside, held, file),
-    ...describeHidden(prepared, hidden),
+    ...unread.flatMap((found) => describeUnread(prepared, found)),
     ...agent.nested,
   ];
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
@@ -108,7 +106,7 @@ async function takeCheckpoint(
     warnings: [
       ...(await describeLeftOut(prepared, staged)),
       ...agent.warnings,
-      ...(hidden.length === 0 ? [] : [describeAllHidden(prepared, hidden)]),
+      ...unread.map((found) => describeAllUnread(prepared, found)),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
       ...describeBranch(branch, file),
     ],
@@ -152,6 +150,7 @@ export async function stageForCustody(prepared: PreparedWorkspace) {
     exclude: prepared.exclude,
     like: prepared.baselineTree,
     limits: prepared.limits,
+    hides: hidesOf(prepared),
     timeoutMs: 600_000,
   });
 }
@@ -176,25 +175,6 @@ function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedF
   return [
     `too large to be captured (limits.captureFile, limits.capture), so not in the patch: ${names}; ${place}`,
   ];
-}
-
-/** W2: what the run's own ignore rules hide. */
-function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): WorkBeside[] {
-  const rest = paths.length - MAX_NAMED;
-  const reported = paths.slice(0, MAX_NAMED).map((path) => ({
-    what: `${path} (ignored by rules that the run wrote)`,
-    get: `cp -r ${shellQuote(join(heldBackPlace(prepared), path))} .`,
-  }));
-  if (rest <= 0) return reported;
-  const more = {
-    what: `${rest} more such files`,
-    get: `cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`,
-  };
-  return [...reported, more];
-}
-
-function describeAllHidden(prepared: PreparedWorkspace, paths: readonly string[]): string {
-  return `ignored by rules that the run wrote, so not in the patch: ${nameSome(paths)}; get all: cp -r ${shellQuote(`${heldBackPlace(prepared)}/.`)} .`;
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */

@@ -7,7 +7,7 @@
  * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are never
  *     written, except the branch that a task asked for (branch-ref.ts).
  * W2  The only copy of work is never deleted: only what a checkpoint contains, and ignored files, expire. What
- *     no checkpoint contains (too large, included files that changed, hidden by the run's own ignore rules) is in
+ *     no checkpoint contains (too large, included files that changed, hidden by the run's own ignore rules or by rules of the user) is in
  *     `held-back/` until a person removes it.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
  * W5  What a checkout, a fetch or a push can reach has passed the table of risky paths (held-back.ts).
@@ -58,7 +58,7 @@ export interface PrepareOptions {
   readonly controls?: readonly OwnControl[];
   /** Let changes of grade `ask` (risky-paths.ts) onto the branch and the checkpoint's ref. */
   readonly allowRisky?: boolean;
-  /** Rules about files, relative to the project: uncommitted files that `no-access` hides are not part of the baseline. */
+  /** Rules about files, relative to the project: uncommitted files that `no-access` hides are in no baseline, patch or checkpoint. */
   readonly rules?: readonly PathRule[];
   /** Larger files are neither captured nor in the checkpoint; they are kept with the workspace and named. */
   readonly limits?: StageLimits;

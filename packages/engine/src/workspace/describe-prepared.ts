@@ -5,12 +5,13 @@ import { definedOnly } from '@caisson/protocol';
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import type { Brought } from './brought-caches.ts';
+import { describeHiding } from './hiding.ts';
 import type { Repository } from './locate-repository.ts';
 import { findFilesOfGit, placeControls } from './own-places.ts';
 
 export function describePrepared(
   options: PrepareOptions,
-  attemptDir: string,
+  attempt: { readonly attemptDir: string; readonly home: string },
   repository: Repository,
   baseline: Baseline,
   made: {
@@ -24,7 +25,7 @@ export function describePrepared(
 ): PreparedWorkspace {
   const mountPath = (options.sandboxed ?? true) ? repository.top : made.path;
   return {
-    ...describeAttempt(options, attemptDir),
+    ...describeAttempt(options, attempt),
     controls: [...placeControls(options, repository.top), ...findFilesOfGit(repository)],
     path: made.path,
     mountPath,
@@ -44,8 +45,12 @@ export function describePrepared(
   };
 }
 
-export function describeAttempt(options: PrepareOptions, attemptDir: string) {
+export function describeAttempt(
+  options: PrepareOptions,
+  { attemptDir, home }: { readonly attemptDir: string; readonly home: string },
+) {
   return {
+    ...describeHiding(options, home),
     schemaVersion: 1 as const,
     kind: options.kind,
     runId: options.runId,

@@ -43,6 +43,7 @@ export { findTop } from './locate-repository.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { isOnlyCopy } from './trash.ts';
 export { diffText } from './diff-text.ts';
+export { hidesOf } from './hiding.ts';
 export { WorkspaceError } from './errors.ts';
 export { PYTHONS } from './brought-tools.ts';
 export { whyNotBrought } from './find-brought.ts';

@@ -71,7 +71,7 @@ export async function prepareWorktree(
     await writeAgentIndex(join(attemptDir, 'agent-git', 'index'), path, conversions);
   const copied = included.brought.map((name) => join(project, name));
   const brought = placeFolders(found.folders, repository.top, path);
-  const prepared = describePrepared(options, attemptDir, repository, baseline, {
+  const prepared = describePrepared(options, { attemptDir, home: user.home }, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
     cleanRoom,

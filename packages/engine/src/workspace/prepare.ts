@@ -24,6 +24,7 @@ import { WorkspaceError } from './errors.ts';
 import { placeCaches } from './brought-caches.ts';
 import { findCaches } from './find-brought.ts';
 import { placeOwnSettings } from './git-settings.ts';
+import { describeHiding, hidesOf } from './hiding.ts';
 import {
   demandWritable,
   findRepository,
@@ -89,12 +90,12 @@ async function prepareKind(
   attemptDir: string,
   user: UserFolders,
 ): Promise<PreparedWorkspace> {
-  if (options.kind === 'empty') return await prepareEmpty(options, attemptDir);
+  if (options.kind === 'empty') return await prepareEmpty(options, attemptDir, user);
   const repository = await findRepository(options.projectRoot, user);
   if (repository !== null) await demandWritable(repository);
   if (options.kind === 'in-place') {
     return repository === null
-      ? await prepareFolder(options, attemptDir)
+      ? await prepareFolder(options, attemptDir, user)
       : await prepareInPlace(options, attemptDir, repository, user);
   }
   if (repository !== null) return await prepareWorktree(options, attemptDir, repository, user);
@@ -106,7 +107,11 @@ async function prepareKind(
   );
 }
 
-async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promise<PreparedWorkspace> {
+async function prepareEmpty(
+  options: PrepareOptions,
+  attemptDir: string,
+  { home }: UserFolders,
+): Promise<PreparedWorkspace> {
   const path = join(attemptDir, 'files');
   const gitDir = join(attemptDir, 'git');
   const custodyDir = await ensureOwnCustody(options.stateDir, 'sha1');
@@ -119,7 +124,7 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
   const startTree = work === undefined ? null : await seedWithWork(gitDir, custodyDir, work, options);
   if (startTree !== null) await checkOut(gitDir, path, options);
   return {
-    ...describeAttempt(options, attemptDir),
+    ...describeAttempt(options, { attemptDir, home }),
     ...describeOwnFolder(path, gitDir, custodyDir),
     baselineTree: EMPTY_TREE.sha1,
     ...(startTree === null ? {} : { startTree }),
@@ -143,7 +148,11 @@ const describeOwnFolder = (path: string, gitDir: string, custodyDir: string) =>
   }) as const;
 
 /** In place, in a folder that no repository holds. */
-async function prepareFolder(options: PrepareOptions, attemptDir: string): Promise<PreparedWorkspace> {
+async function prepareFolder(
+  options: PrepareOptions,
+  attemptDir: string,
+  { home }: UserFolders,
+): Promise<PreparedWorkspace> {
   const path = options.projectRoot;
   const gitDir = join(attemptDir, 'git');
   const custodyDir = await ensureOwnCustody(options.stateDir, 'sha1');
@@ -160,12 +169,14 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     exclude,
     like: EMPTY_TREE.sha1,
     limits: options.limits,
+    hides: hidesOf({ ...describeHiding(options, home), cwd: path, mountPath: path }),
+    remembersHidden: true,
     ...signalOf(options),
   });
   await pinBaseline(options, gitDir, custodyDir, staged.tree, null);
   const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   return {
-    ...describeAttempt(options, attemptDir),
+    ...describeAttempt(options, { attemptDir, home }),
     ...describeOwnFolder(path, gitDir, custodyDir),
     baselineTree: staged.tree,
     baselineCommit: null,
@@ -200,7 +211,7 @@ async function prepareInPlace(
   const { caches, warnings } = await findCaches(options, {
     ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
   });
-  return describePrepared(options, attemptDir, repository, baseline, {
+  return describePrepared(options, { attemptDir, home: user.home }, repository, baseline, {
     path: repository.top,
     agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),

@@ -1,5 +1,5 @@
 /** The record of a workspace that is ready: plain data, written beside it. */
-import { OwnControl } from '@caisson/protocol';
+import { OwnControl, PathRule } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
@@ -56,6 +56,8 @@ export const PreparedWorkspace = z.object({
   exclude: z.array(Path),
   /** The size limits of one file, and of all files together, for capture and save. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
+  /** The rules that hide files from the agent, and the home that they may name. No stage reads what they hide. */
+  hiding: z.optional(z.object({ rules: z.array(PathRule), home: Path })),
   agentGit: z.optional(AgentGit),
   /** What a clean room needs beside baseline and patch, if one was requested. */
   cleanRoom: z.optional(

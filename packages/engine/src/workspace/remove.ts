@@ -23,6 +23,7 @@ import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
+import { findUnreadWork, hidesOf } from './hiding.ts';
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
@@ -107,6 +108,7 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   const paths = [
     ...staged.oversized.map(({ path }) => path),
     ...(await findChangedIncluded(prepared)),
+    ...findUnreadWork(prepared, staged),
     ...(staged.isFirst === true ? [] : await findHiddenWork(prepared)),
   ];
   return { isTouched: staged.isFirst !== true || paths.length > 0 || isStuck, paths, isStuck };
@@ -116,9 +118,12 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
 async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
   if (prepared.kind === 'in-place') return 'unused'; // the files stay where they are
   try {
-    const { tree, warnings, oversized } = await stageForCustody(prepared);
-    const isUnchanged = tree === (prepared.startTree ?? prepared.baselineTree);
-    return isUnchanged && warnings.length + oversized.length === 0 ? 'unused' : 'unsaved';
+    const staged = await stageForCustody(prepared);
+    const isUnchanged = staged.tree === (prepared.startTree ?? prepared.baselineTree);
+    const unread = findUnreadWork(prepared, staged);
+    return isUnchanged && staged.warnings.length + staged.oversized.length + unread.length === 0
+      ? 'unused'
+      : 'unsaved';
   } catch {
     return 'unsaved'; // unknown
   }
@@ -150,7 +155,15 @@ async function holdBack(
 async function removeOverlay(prepared: PreparedWorkspace): Promise<void> {
   const { path, gitDir, baselineTree, limits } = prepared;
   const exclude = [...new Set([...NEVER_IN_PATCH, ...prepared.exclude])];
-  const { tree } = await stageWorkspace({ workspace: path, gitDir, exclude, like: baselineTree, limits });
+  const hides = hidesOf(prepared);
+  const { tree } = await stageWorkspace({
+    workspace: path,
+    gitDir,
+    exclude,
+    like: baselineTree,
+    limits,
+    hides,
+  });
   await undoOverlay({ workspace: path, gitDir, baselineTree }, tree);
 }
 

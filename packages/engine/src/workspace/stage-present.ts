@@ -3,10 +3,10 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 import { createOwnGitDir, EMPTY_TREE, stageWorkspace } from '@caisson/ground';
-import { createHides } from '@caisson/policy';
 
 import { takeOwnStore } from './beside-gc.ts';
 import type { PrepareOptions } from './contract.ts';
+import { describeHiding, hidesOf } from './hiding.ts';
 import type { Repository, UserFolders } from './locate-repository.ts';
 import { readIgnoreRules, seedIndex } from './seed-index.ts';
 
@@ -43,14 +43,14 @@ export async function stagePresent(
     exclude,
     like: EMPTY_TREE[repository.objectFormat],
     limits: options.limits,
-    hides: hidesOf(options, repository, user),
+    hides: hidesOf({
+      ...describeHiding(options, user.home),
+      ...{ cwd: options.projectRoot, mountPath: repository.top },
+    }),
+    remembersHidden: true,
     ...signalOf(options),
   });
   return { gitDir, ignoreRules, exclude, home, staged };
-}
-
-function hidesOf({ rules = [], projectRoot }: StageOptions, { top }: Repository, { home }: UserFolders) {
-  return createHides(rules, { cwd: projectRoot, mountPath: top, home });
 }
 
 /** `moreRules` apply beside the returned ones. */

@@ -29,7 +29,7 @@ export interface CaptureOptions {
   readonly exclude: readonly string[];
   /** Larger files are left out; see {@link CapturedPatch.oversized}. */
   readonly limits?: StageLimits | undefined;
-  /** Files that rules hide from the agent; they are not read, here and later. For what runs before the agent. */
+  /** Files that rules hide from the agent; they are not read. */
   readonly hides?: ((path: string) => boolean) | null;
   readonly timeoutMs?: number;
   readonly maxPatchBytes?: number;
@@ -47,6 +47,8 @@ export interface CapturedPatch {
   readonly warnings: readonly string[];
   /** Files that were left out because of their size. */
   readonly oversized: readonly OversizedFile[];
+  /** Files that were left out because a rule hides them, and that were not there before the agent. */
+  readonly hidden: readonly string[];
 }
 
 /** Never part of a patch, whatever the workspace's `.gitignore` contains. */
@@ -57,14 +59,24 @@ const DEFAULT_MAX_PATCH_BYTES = 1024 * 1024 * 1024;
 /** The workspace is ready for its agent: files that are new since the baseline are no work of the agent. */
 export async function markPrepared(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
-  const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
+  const staged = await stageWorkspace({
+    ...options,
+    exclude,
+    like: options.baselineTree,
+    remembersHidden: true,
+  });
   await rememberPreparation(options.gitDir, staged.tree);
 }
 
 /** All files were copied over a folder of the user, and nothing has run yet: `undoOverlay` removes them again. */
 export async function markOverlay(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
-  const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
+  const staged = await stageWorkspace({
+    ...options,
+    exclude,
+    like: options.baselineTree,
+    remembersHidden: true,
+  });
   await rememberOverlay(options.gitDir, staged.tree);
 }
 
@@ -74,17 +86,23 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   const nothing = { patch: Buffer.alloc(0), tree: options.baselineTree, files: [], empty: true };
   const isBaselineEmpty = options.baselineTree === emptyTreeLike(options.baselineTree);
   if (isBaselineEmpty && (await isWorkspaceBare(options.workspace, exclude))) {
-    return { ...nothing, nested: [], warnings: [], oversized: [] };
+    return { ...nothing, nested: [], warnings: [], oversized: [], hidden: [] };
   }
-  const { nested, warnings, oversized, ...staged } = await stageWorkspace({
+  const {
+    nested,
+    warnings,
+    oversized,
+    hidden = [],
+    ...staged
+  } = await stageWorkspace({
     ...options,
     exclude,
     like: options.baselineTree,
   });
   const tree = await withoutPreparation(options, staged.tree);
-  if (tree === options.baselineTree) return { ...nothing, nested, warnings, oversized };
+  if (tree === options.baselineTree) return { ...nothing, nested, warnings, oversized, hidden };
   const diff = await diffTrees(options, tree);
-  return { ...diff, tree, empty: false, nested, warnings, oversized };
+  return { ...diff, tree, empty: false, nested, warnings, oversized, hidden };
 }
 
 /** The same patch without some of its changes: their paths are as before. */

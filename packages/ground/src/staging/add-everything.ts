@@ -6,7 +6,7 @@ import { definedOnly } from '@caisson/protocol';
 import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } from '../git/index.ts';
 import { isErrno, showPath } from '../platform/index.ts';
 import { addFiles } from './add-files.ts';
-import { below, dropConflicts, findHidden } from './hidden-files.ts';
+import { below, dropConflicts, findHidden, namesIn } from './hidden-files.ts';
 import {
   findOversized,
   listChanged,
@@ -30,8 +30,10 @@ export interface StageOptions {
   readonly like: string;
   /** Larger files stay as they were in the baseline (S6). Default: no limit. */
   readonly limits?: StageLimits | undefined;
-  /** Which paths, relative to the workspace, stay as they are in the index, here and in later stages (S9). */
+  /** Which paths, relative to the workspace, stay as they are in the index (S9). */
   readonly hides?: ((path: string) => boolean) | null | undefined;
+  /** Whether what is hidden now was there before the agent: later stages do not report it (N4). */
+  readonly remembersHidden?: boolean;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -43,7 +45,7 @@ export interface Added {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
   readonly oversized: readonly OversizedFile[];
-  /** What was left out because it is hidden, relative to the workspace (S9). */
+  /** What was left out because it is hidden, and no earlier stage remembered, relative to the workspace (S9). */
   readonly hidden: readonly Buffer[];
   /** Size of everything that had to be read. */
   readonly stagedBytes: number;
@@ -66,8 +68,8 @@ export async function addEverything(
     .filter((path) => !isBehindLink(folder, path)); // git refuses to name what it would not reach
   const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
   await dropLinks(git, folder, index, options.like);
-  const { hidden, found } = await findLeftOut(options, git, { folder, prefix, pathspec });
-  const problems = await addFiles(git, pathspec, [...hidden, ...found.names]);
+  const { before, hidden, found } = await findLeftOut(options, git, { folder, prefix, pathspec });
+  const problems = await addFiles(git, pathspec, [...before, ...hidden, ...found.names]);
   const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
     exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
@@ -92,21 +94,23 @@ export async function addEverything(
   return { nested, warnings, oversized, hidden: allHidden, stagedBytes, rootTree };
 }
 
-/** What is not read, relative to the git's work tree: what is hidden (S9), then what is too large (S6). */
+/** What is not read, relative to the git's work tree: what was hidden before, what is now (S9), what is too large (S6). */
 async function findLeftOut(
   { limits, hides, hidden: hiddenBefore }: AddOptions,
   git: Git,
   { folder, prefix, pathspec }: { folder: string; prefix: string; pathspec: readonly string[] },
-): Promise<{ hidden: readonly Buffer[]; found: FoundOversized }> {
+): Promise<{ before: readonly Buffer[]; hidden: readonly Buffer[]; found: FoundOversized }> {
   const before = below(prefix, hiddenBefore).filter((name) => !isBehindLink(folder, name.toString('utf8')));
   const hidesSome = hides !== undefined && hides !== null;
   const changed = hidesSome || limits !== undefined ? await listChanged(git, pathspec) : [];
-  const hidden = [...before, ...(hidesSome ? findHidden(changed, prefix, hides) : [])];
-  if (hidden.length > 0) await dropConflicts(git, hidden);
-  if (limits === undefined) return { hidden, found: { names: [], files: [], stagedBytes: 0 } };
-  const isHidden = new Set(hidden.map((name) => name.toString('latin1')));
-  const read = changed.filter((name) => !isHidden.has(name.toString('latin1')));
-  return { hidden, found: findOversized(read, folder, prefix, limits) };
+  const isBefore = namesIn(before);
+  const hidden = hidesSome ? findHidden(changed, prefix, hides).filter((name) => !isBefore(name)) : [];
+  const all = [...before, ...hidden];
+  if (all.length > 0) await dropConflicts(git, all);
+  if (limits === undefined) return { before, hidden, found: { names: [], files: [], stagedBytes: 0 } };
+  const isHidden = namesIn(all);
+  const read = changed.filter((name) => !isHidden(name));
+  return { before, hidden, found: findOversized(read, folder, prefix, limits) };
 }
 
 function withBytesLeft(options: AddOptions, stagedBytes: number): AddOptions {

@@ -24,7 +24,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const write = (path: string, text: string): void => writeFileSync(join(workspace, path), text);
 const hides = (path: string): boolean => path.endsWith('.pem');
 
-async function stage(options: { hides?: typeof hides } = {}) {
+async function stage(options: { hides?: typeof hides; remembersHidden?: boolean } = {}) {
   return await stageWorkspace({ workspace, gitDir, exclude: [], like: EMPTY_TREE.sha1, ...options });
 }
 
@@ -47,7 +47,7 @@ describe('files that rules hide', () => {
     write('inner/b.pem', 'HIDDEN');
     write('inner/shown', 'x');
 
-    const first = await stage({ hides });
+    const first = await stage({ hides, remembersHidden: true });
     write('new', 'x');
     const later = await stage();
 
@@ -55,6 +55,15 @@ describe('files that rules hide', () => {
     expect(await namesIn(first.tree)).toEqual(['inner/shown']);
     expect(await namesIn(later.tree)).toEqual(['inner/shown', 'new']);
     expect(objects()).not.toContain('HIDDEN');
+  });
+
+  it('are reported by each stage that was not told to remember them, also if nothing has changed since', async () => {
+    write('a.pem', 'HIDDEN');
+    await stage({ hides, remembersHidden: true });
+    write('b.pem', 'HIDDEN');
+
+    expect((await stage({ hides })).hidden).toEqual(['b.pem']);
+    expect((await stage({ hides })).hidden).toEqual(['b.pem']);
   });
 
   it('stay as the index has them, and one in conflict leaves it', async () => {
@@ -75,7 +84,7 @@ describe('files that rules hide', () => {
 
   it('are work where the workspace never had them', async () => {
     write('a.pem', 'HIDDEN');
-    await stage({ hides });
+    await stage({ hides, remembersHidden: true });
     await forgetHidden(gitDir);
     write('a.pem', 'made by the agent');
 

@@ -5,6 +5,8 @@
  * N1  Only what staging would read counts: what the index has already, unchanged, stays as it is.
  * N2  Git names the files, not a walk: nested repositories are staged one by one, and each is checked.
  * N3  Names are kept as bytes: one that is not UTF-8 is hidden like any other.
+ * N4  Every stage of a run asks the rules again: the agent can change what git ignores, and so what a stage would read.
+ *     What was there before the agent is remembered, so that only the rest is reported.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ import { isErrno } from '../platform/index.ts';
 const MEMORY = 'hidden-names.json';
 const Names = z.array(z.string());
 
-/** What earlier stages of this git dir were told to hide, relative to the workspace. */
+/** What was hidden before the agent started, relative to the workspace. */
 export async function recallHidden(gitDir: string): Promise<Buffer[]> {
   try {
     const names = Names.parse(JSON.parse(await readFile(join(gitDir, MEMORY), 'utf8')));
@@ -28,6 +30,7 @@ export async function recallHidden(gitDir: string): Promise<Buffer[]> {
 }
 
 export async function rememberHidden(gitDir: string, names: readonly Buffer[]): Promise<void> {
+  if (names.length === 0) return;
   const distinct = new Set(names.map((name) => name.toString('latin1')));
   await writeFileAtomic(join(gitDir, MEMORY), JSON.stringify([...distinct]), { durable: false });
 }
@@ -44,6 +47,12 @@ export function findHidden(
   hides: (path: string) => boolean,
 ): Buffer[] {
   return changed.filter((name) => hides(prefix + name.toString('utf8')));
+}
+
+/** Whether a name is one of these. */
+export function namesIn(names: readonly Buffer[]): (name: Buffer) => boolean {
+  const known = new Set(names.map((name) => name.toString('latin1')));
+  return (name) => known.has(name.toString('latin1'));
 }
 
 /** Those of `names` below `prefix`, relative to it. */

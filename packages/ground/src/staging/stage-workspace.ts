@@ -39,7 +39,7 @@ export interface StagedWorkspace {
   readonly warnings: readonly string[];
   /** What was left out because of its size (S6). */
   readonly oversized: readonly OversizedFile[];
-  /** What was left out because it is hidden, relative to the workspace, as readable text (S9). */
+  /** What was left out because it is hidden, and no earlier stage remembered, relative to the workspace, as readable text (S9). */
   readonly hidden?: readonly string[] | undefined;
   /** Whether nothing at all was touched since the folder was made, ignored files included. */
   readonly isFirst?: boolean | undefined;
@@ -66,10 +66,11 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings, oversized };
-    if (options.hides && added.value.hidden.length > 0)
-      await rememberHidden(options.gitDir, [...hidden, ...added.value.hidden]); // S9
-    await rememberStaged(options, staged, since); // S4
-    return { ...staged, hidden: added.value.hidden.map((name) => showPath(name)) };
+    const nowHidden = added.value.hidden.map((name) => showPath(name));
+    const { remembersHidden = false } = options;
+    if (remembersHidden) await rememberHidden(options.gitDir, [...hidden, ...added.value.hidden]); // S9
+    await rememberStaged(options, { ...staged, hidden: remembersHidden ? [] : nowHidden }, since); // S4
+    return { ...staged, hidden: nowHidden };
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }

@@ -21,6 +21,7 @@ const Memory = z.object({
   nested: z.array(z.string()),
   warnings: z.array(z.string()),
   oversized: z._default(z.array(z.object({ path: z.string(), size: z.number() })), []),
+  hidden: z._default(z.array(z.string()), []),
   isFirst: z._default(z.boolean(), false),
   device: z.number(),
   changedAtMs: z.number(),
@@ -37,6 +38,7 @@ export interface RememberedStage {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
   readonly oversized: readonly OversizedFile[];
+  readonly hidden?: readonly string[] | undefined;
   /** Whether it is the folder's first state: nothing, ignored files included, was touched since it was made. */
   readonly isFirst?: boolean | undefined;
 }
@@ -80,8 +82,8 @@ export async function recallStaged(place: StagePlace): Promise<RememberedStage |
   if (memory === null || memory.workspace !== place.workspace) return null;
   if (await differInWhatExists(place, memory.exclude)) return null;
   if (!(await isUntouched(place, memory))) return null;
-  const { tree, nested, warnings, oversized, isFirst } = memory;
-  return { tree, nested, warnings, oversized, isFirst };
+  const { tree, nested, warnings, oversized, hidden, isFirst } = memory;
+  return { tree, nested, warnings, oversized, hidden, isFirst };
 }
 
 /**

@@ -1,4 +1,5 @@
 export { loadDriver } from './load-driver.ts';
+export { loadHides } from './load-hides.ts';
 export { mergeEnv } from './merge-env.ts';
 export { concludePreparation, overlayCapabilities, type SetupCommand } from './overlay.ts';
 export { checkJob, parseJob, prepareToParse } from './parse-job.ts';

@@ -4,6 +4,7 @@ import { markOverlay, markPrepared } from '@caisson/ground';
 import { shellQuote, type Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import { copyCapabilities, type SetupScript } from '../overlay/index.ts';
+import { loadHides } from './load-hides.ts';
 import { hashFile } from './rehash-inputs.ts';
 
 /** One command that runs before the agent. */
@@ -58,14 +59,6 @@ export async function concludePreparation(
 async function captureOptions(job: Job): Promise<Parameters<typeof markPrepared>[0]> {
   const { path, gitDir, baselineTree, exclude } = job.workspace;
   return { workspace: path, gitDir, baselineTree, exclude, hides: await loadHides(job) };
-}
-
-/** Loaded late: the matcher comes with the shell parser, and most runs have no rule about files. */
-async function loadHides({ rules, workspace, sandbox }: Job): Promise<((path: string) => boolean) | null> {
-  if (!rules.some((rule) => 'path' in rule)) return null;
-  const { createHides, pathRules } = await import('@caisson/policy');
-  const { cwd, mountPath } = workspace;
-  return createHides(pathRules(rules), { cwd, mountPath, home: sandbox.home });
 }
 
 async function placeInputs(job: Job): Promise<void> {

@@ -12,9 +12,10 @@ import {
 } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext, fail } from '../../attempt/index.ts';
+import { loadHides } from '../../steps/index.ts';
 import { putAside, putBack } from '../created-controls.ts';
 import type { BlockReport } from '../runner.ts';
-import { judgeCapture } from './forbidden-changes.ts';
+import { judgeCapture, judgeHidden } from './forbidden-changes.ts';
 import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
@@ -46,11 +47,13 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     gitDir: workspace.gitDir,
     baselineTree: workspace.baselineTree,
     limits: workspace.limits,
+    hides: await loadHides(context.job),
   };
   const exclude = [...workspace.exclude];
   const captured = await capturePatch({ ...source, exclude });
   const { forbidden, risky } = await judgeCapture(context, captured);
   for (const change of forbidden) await holdBack(context, change);
+  for (const denial of await judgeHidden(context, captured)) deny(context, denial);
   const final = await withoutChanges(
     { ...source, exclude },
     captured,

@@ -4,6 +4,7 @@
  * forbids.
  */
 import { sortChanges, type CapturedPatch, type SortedChanges, type SortOptions } from '@caisson/ground';
+import type { Denial } from '@caisson/protocol';
 import type { AttemptContext } from '../../attempt/index.ts';
 
 export async function judgeCapture(context: AttemptContext, captured: CapturedPatch): Promise<SortedChanges> {
@@ -14,6 +15,20 @@ export async function judgeCapture(context: AttemptContext, captured: CapturedPa
     // In place there is no apply at which the user could be asked.
     leavesOutAsked: kind === 'in-place' && allowRisky !== true,
     ruleAgainst: await loadRules(context),
+  });
+}
+
+/** What was made under a hidden name was not read, so it is not among the changes. */
+export async function judgeHidden(
+  context: AttemptContext,
+  { hidden }: Pick<CapturedPatch, 'hidden'>,
+): Promise<Denial[]> {
+  const ruleAgainst = await loadRules(context);
+  return hidden.map((path) => {
+    const rule = ruleAgainst({ path, status: 'modified' });
+    const why = rule === null ? 'is hidden by a rule' : `is protected by a rule (${rule.reason})`;
+    const name = rule === null ? 'no-access' : `${rule.action} ${rule.path}`;
+    return { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule: name };
   });
 }
 
