@@ -1,5 +1,5 @@
 /** A file that a rule hides, and that no commit has, is nowhere in the git that the agent reads. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from '../e2e/project.ts';
 
@@ -108,3 +108,21 @@ it('what an agent makes under a hidden name is kept beside the patch, and named'
   const [, copy = ''] = /"get": ?"(cp -r [^"]*\.env) \."/.exec(stdout) ?? [];
   expect(readFileSync(copy.replace('cp -r ', ''), 'utf8')).toBe('made\n');
 });
+
+it.each(['x\xff.key', 'd\xff/y.key'])(
+  'a hidden file whose path is not UTF-8 refuses a run in place, unless a rule hides its folder (%j)',
+  async (name) => {
+    const rule = (path: string): string => `{ path: "${path}", action: no-access, reason: keys }`;
+    const project = createProject({ config: `policy: { rules: [${rule('*.key')}] }\n` });
+    const at = (path: string): Buffer => Buffer.from(`${project.root}/keys/${path}`, 'latin1');
+    mkdirSync(at(name.includes('/') ? 'd\xff' : ''), { recursive: true });
+    writeFileSync(at(name), 'HIDDEN\n');
+    const read = ['--workspace', 'in-place', '--', 'sh', '-c', 'grep -rs HIDDEN keys; echo end'];
+    const refused = await project.run(...read);
+    expect([refused.status, refused.stdout]).toEqual(['error', '']);
+    expect(refused.failure?.detail).toMatch(/not UTF-8\. Rename it/);
+    project.write('caisson.yaml', `policy: { rules: [${rule('*.key')}, ${rule('keys/**')}] }\n`);
+    const allowed = await project.run(...read);
+    expect([allowed.status, allowed.stdout]).toEqual(['done', 'end\n']);
+  },
+);

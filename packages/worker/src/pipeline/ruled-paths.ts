@@ -13,7 +13,7 @@ import { dirname, join, relative } from 'node:path';
 import { placesOnWay } from '@caisson/ground';
 import { isRuleAbout, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
-import { listFolder } from '../view/index.ts';
+import { listFolder, listFolderBytes } from '../view/index.ts';
 import { hideWholeFolders } from './hidden-folders.ts';
 
 const MAX_ENTRIES = 1_000_000;
@@ -46,8 +46,7 @@ export function findRuledPaths(job: Job): RuledPaths {
     if (fixed !== null && existsSync(hostPlace(job, join(cwd, fixed)))) add(rule, join(cwd, fixed));
   }
   const roaming = rules.filter((rule) => fixedPlace(rule) === null && !/^[/~]/.test(rule.path));
-  const isComplete =
-    roaming.length === 0 || walk(job, roaming, { add, isHidden: (at) => found.hidden.has(at) });
+  const { isComplete, unnamed } = walk(job, roaming, { add, isHidden: (at) => found.hidden.has(at) });
   const hides = roaming.some(({ action }) => action === 'no-access');
   const hidden = joinHidden(job, found.hidden);
   return {
@@ -55,7 +54,7 @@ export function findRuledPaths(job: Job): RuledPaths {
     readOnly: [...found.readOnly].slice(0, MAX_PATHS),
     outside: rules.flatMap((rule) => outsidePlace(rule, mountPath)),
     unbrought: findUnbrought(job, rules),
-    refusal: describeRefusal(job, isComplete || !hides, hidden),
+    refusal: describeUnnamed(unnamed) ?? describeRefusal(job, isComplete || !hides, hidden),
     gap: describeGap(isComplete, found.readOnly.size),
   };
 }
@@ -112,24 +111,46 @@ interface Findings {
   isHidden(place: string): boolean;
 }
 
-/** `false` when there are too many entries. */
-function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings): boolean {
+interface Walked {
+  /** `false` when there are too many entries. */
+  readonly isComplete: boolean;
+  /** What must be hidden, and cannot be named to the sandbox: its name is not UTF-8. */
+  readonly unnamed: string | null;
+}
+
+function walk(job: Job, rules: readonly PathRule[], { add, isHidden }: Findings): Walked {
+  if (rules.length === 0) return { isComplete: true, unnamed: null };
   const { cwd, mountPath } = job.workspace;
   const place = { cwd, mountPath, home: job.sandbox.home };
   const own = [cwd, mountPath].flatMap((folder) => [join(folder, '.git'), join(folder, '.caisson')]);
   let entries = 0;
-  const folders = [mountPath];
+  let unnamed: string | null = null;
+  const folders = [{ path: mountPath, host: Buffer.from(hostPlace(job, mountPath)), isText: true }];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of listFolder(hostPlace(job, folder))) {
-      const inside = join(folder, entry.name);
+    for (const entry of listFolderBytes(folder.host)) {
+      const name = entry.name.toString('utf8');
+      const inside = join(folder.path, name);
       if (own.includes(inside)) continue;
       entries += 1;
-      if (entries > MAX_ENTRIES) return false;
-      for (const rule of rules) if (isRuleAbout(rule, inside, place)) add(rule, inside);
-      if (entry.isDirectory() && !isHidden(inside)) folders.push(inside);
+      if (entries > MAX_ENTRIES) return { isComplete: false, unnamed };
+      const isText = folder.isText && Buffer.from(name).equals(entry.name);
+      for (const rule of rules) {
+        if (!isRuleAbout(rule, inside, place)) continue;
+        if (isText) add(rule, inside);
+        else if (rule.action === 'no-access') unnamed ??= inside;
+      }
+      if (!entry.isDirectory() || isHidden(inside)) continue;
+      const beside = Buffer.concat([folder.host, Buffer.from('/'), entry.name]);
+      const host = isText ? Buffer.from(hostPlace(job, inside)) : beside;
+      folders.push({ path: inside, host, isText });
     }
   }
-  return true;
+  return { isComplete: true, unnamed };
+}
+
+function describeUnnamed(path: string | null): string | null {
+  if (path === null) return null;
+  return `a no-access rule names ${path}, and the sandbox cannot hide a path that is not UTF-8. Rename it, or move it to a folder that a rule hides as a whole`;
 }
 
 /** Only where it must be: in a folder that is hidden as a whole nothing can be made, either. */

@@ -1,4 +1,4 @@
-export { listFolder } from './list-folder.ts';
+export { listFolder, listFolderBytes } from './list-folder.ts';
 export { findNestedControls, heldGrades, listHeldPaths } from './nested-controls.ts';
 export {
   INSIDE,
