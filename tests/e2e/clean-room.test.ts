@@ -47,7 +47,17 @@ describe('a planted .pyc', { timeout: 60_000 }, () => {
     expect(stderr).toContain('Not applied: verify did not pass.');
     expect(stderr).toContain('AssertionError');
     expect(existsSync(join(project.root, 'notes.txt'))).toBe(false);
-    expect((await project.caisson('apply', 'latest')).stderr).toContain('Its check did not pass');
+    const refused = await project.caisson('apply', 'latest');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('Its check did not pass')]);
+    expect(existsSync(join(project.root, 'notes.txt'))).toBe(false);
+    expect((await project.caisson('runs')).stdout).toContain('done, check failed');
+    expect((await project.caisson('runs', '--status', 'running')).stdout).toBe(
+      'No run has the status running.\n',
+    );
+    const verified = await project.caisson('verify', 'latest');
+    expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining('its check: did not pass')]);
+    expect((await project.caisson('apply', 'latest', '--force')).code).toBe(0);
+    expect(existsSync(join(project.root, 'notes.txt'))).toBe(true);
   });
 
   it('passes a gate, which looks at the workspace, and the record says so', async () => {

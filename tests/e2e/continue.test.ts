@@ -82,7 +82,9 @@ test(
     project.write('a.txt', LINES.replace('five', 'FIVE'));
     project.write('mine.txt', 'mine\n');
     let requests = model.modelRequests().length;
-    const second = await go(project, 'continue', 'now the second thing');
+    const unnamed = await project.caisson('continue', 'now the second thing', '-o', 'json');
+    expect(unnamed.stderr).toContain(`continues ${first.runId} (done: `);
+    const second = resultOf(unnamed);
     expect(second).toMatchObject({ status: 'done', reply: 'Said after: second thing.' });
     expect(firstRequest(stage, requests)).toContain('Said after: first thing.');
     expect(firstRequest(stage, requests)).toMatch(/changed since you last saw them: .*a\.txt.*mine\.txt/);

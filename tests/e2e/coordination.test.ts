@@ -266,7 +266,7 @@ describe('the gate', () => {
     expect(listed).toMatchObject([{ approvalId: id, status: 'open' }]);
     const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as unknown[];
     expect(row).toMatchObject({ waitsFor: { kind: 'approval', id, text: 'Bash: rm -rf old' } });
-    expect((await project.caisson('runs', '--wide')).stdout).toContain('running, asks for approval');
+    expect((await project.caisson('runs', '--wide')).stdout).toContain('running, waits for you');
     expect((await project.caisson('show')).stdout).toContain(`  caisson approve ${id}\n`);
     await until('why it stalls', () =>
       ofType(running.events(), 'run.stalled').some(({ reason }) => reason === 'waiting-permission'),

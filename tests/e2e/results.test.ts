@@ -107,6 +107,13 @@ describe('the exit code', () => {
     expect((await project.caisson('runs', '--status', 'failed')).stdout).toContain('failed');
   });
 
+  it('stands in the ending without what was already printed', async () => {
+    const project = createProject();
+    const { stderr } = await project.caisson('run', '--', 'sh', '-c', 'printf "oo%s\\n" ps >&2; exit 3');
+    expect(stderr).toContain('the command exited with code 3\n');
+    expect(stderr.match(/oops/g)).toHaveLength(1);
+  });
+
   it('is 1 for work that a check refuses, unless that is only reported; the run is done in both cases', async () => {
     const project = createProject();
     const checked = await project.caisson('run', '--verify', 'false', '-o', 'json', '--', 'true');

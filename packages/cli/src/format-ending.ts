@@ -1,15 +1,9 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { describeFailure } from './format-failure.ts';
 import { findHint } from './format-hint.ts';
 import { replyLines } from './format-reply.ts';
-import {
-  formatBytes,
-  formatCost,
-  formatDuration,
-  formatEstimate,
-  formatTook,
-  nameFailure,
-} from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, formatEstimate, formatTook } from './format-values.ts';
 import { describeVerify, paintPassed } from './format-verify.ts';
 import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
@@ -38,7 +32,11 @@ export function formatEnding(
   const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
   lines.push(describeHeadline(result, style, { elapsedMs: work.elapsedMs }));
   if (result.failure !== undefined)
-    lines.push(...describeFailure(result.failure).map((text) => line`  ${text}`));
+    lines.push(
+      ...describeFailure(result.failure, () => work.isOfCommand && work.isReplyShown === true).map(
+        (text) => line`  ${text}`,
+      ),
+    );
   const question = result.result?.needsInput;
   if (question !== undefined)
     lines.push(
@@ -204,12 +202,6 @@ function headline(result: DispatchResult, style: Style): Line {
     default:
       return style.red(result.status === 'error' ? 'failed' : result.status.replaceAll('_', ' '));
   }
-}
-
-/** More than one line if an agent or a command printed more. */
-export function describeFailure(failure: NonNullable<DispatchResult['failure']>): Painted[] {
-  const label = failure.cause === 'exit-code' ? '' : `${nameFailure(failure)}: `; // the detail says it
-  return textLines(failure.detail).map((part, index) => (index === 0 ? line`${label}${part}` : part));
 }
 
 function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts): Line[] {

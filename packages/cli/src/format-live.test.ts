@@ -27,7 +27,7 @@ test('a list says the tool, or else the phase, and what is wrong', () => {
   expect(formatDoing(listed({ health: 'stale' }), NOW)).toBe(', working, stale');
   const stall = { reason: 'model-silent', detail: 'x', since: AT } as const;
   expect(formatDoing(listed({ stall, health: 'stale' }), NOW)).toBe(', working, model-silent');
-  expect(formatDoing(listed({}, { waitsFor: APPROVAL }), NOW)).toBe(', asks for approval');
+  expect(formatDoing(listed({}, { waitsFor: APPROVAL }), NOW)).toBe('');
   expect(formatDoing(listed({}, { status: 'queued' }), NOW)).toBe('');
 });
 
@@ -53,6 +53,7 @@ test('one run says how far it is, what it used, what it waits for, and that its 
     'no progress: in-tool for 12.0 s: bash runs',
     'waits for approval: rm -r x',
     '  caisson approve approval_1',
+    '  caisson deny approval_1',
     'its host did not answer in time: this is what is recorded',
   ]);
   expect(describeLive({ runId: 'run_x' } as DispatchResult, NOW)).toEqual([]);

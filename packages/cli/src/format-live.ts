@@ -10,7 +10,7 @@ const MAX_TOOL_COLUMNS = 16;
 
 /** A few words behind the status of a list; nothing where the status says all. */
 export function formatDoing({ status, live, waitsFor }: ListedRun, now: number): string {
-  if (waitsFor !== undefined) return waitsFor.kind === 'approval' ? ', asks for approval' : '';
+  if (waitsFor !== undefined) return ''; // the status says it
   if (status !== 'running' || live === undefined) return '';
   const { tool, stall, health } = live;
   const word =
@@ -56,8 +56,12 @@ function describeCounts({ turns, toolCalls, tokens, costUsd }: LiveRun): string[
 function describeWaiting(runId: string, waitsFor: WaitsFor | undefined): Line[] {
   if (waitsFor === undefined) return [];
   const { kind, id, text } = waitsFor;
-  const command = kind === 'approval' ? `caisson approve ${id}` : `caisson answer ${runId} "…"`;
-  return [...labelled(`waits for ${kind === 'approval' ? 'approval' : 'an answer'}`, text), `  ${command}`];
+  const commands =
+    kind === 'approval' ? [`caisson approve ${id}`, `caisson deny ${id}`] : [`caisson answer ${runId} "…"`];
+  return [
+    ...labelled(`waits for ${kind === 'approval' ? 'approval' : 'an answer'}`, text),
+    ...commands.map((command) => `  ${command}`),
+  ];
 }
 
 function isWell(health: LiveRun['health']): boolean {

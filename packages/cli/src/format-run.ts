@@ -4,7 +4,6 @@ import { describeAsked, describeRan } from './format-asked.ts';
 import {
   describeBlocks,
   describeBranch,
-  describeFailure,
   describeHeadline,
   describeHint,
   describeTotal,
@@ -18,6 +17,7 @@ import {
 import { findUnreached } from './format-hint.ts';
 import { describeLive } from './format-live.ts';
 import { describeNext } from './format-next.ts';
+import { describeFailure } from './format-failure.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, describeUnread, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
@@ -53,7 +53,9 @@ export function formatRun(
     section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),
     section('Happened', formatTimeline(events.filter((event) => !isWork(event)))),
     section('Came out', [
-      ...(result.failure === undefined ? [] : [...describeFailure(result.failure), '']),
+      ...(result.failure === undefined
+        ? []
+        : [...describeFailure(result.failure, (printed) => result.reply.includes(printed)), '']),
       ...(isForgotten
         ? ['Its contents were deleted (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),

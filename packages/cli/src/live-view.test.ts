@@ -47,6 +47,14 @@ describe('the live view', () => {
     expect(written.at(-1)).toMatch(/^preparing/);
   });
 
+  it('says once, before the agent works, that it works in place', () => {
+    const { live, notes } = view(80);
+    const launched = event('attempt.launched', { handle: {}, nonce: 'n', workspace: { kind: 'in-place' } });
+    live.show(launched);
+    live.show({ ...launched, attempt: 2 });
+    expect(notes.join('\n').match(/in place: it works in your own files/g)).toHaveLength(1);
+  });
+
   it.each([10, 24, 40])('never draws a line wider than a terminal of %i columns', (columns) => {
     const { live, written } = view(columns);
     live.show(event('run.stalled', { reason: 'model-silent', detail: 'no byte for 60 s' }));

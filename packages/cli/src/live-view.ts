@@ -1,5 +1,6 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EventEnvelope } from '@caisson/protocol';
+import { isInPlace } from './format-ending.ts';
 import { formatEvent } from './format-event.ts';
 import { isCommand } from './format-reply.ts';
 import { describeUnenforced } from './format-limits.ts';
@@ -118,6 +119,10 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
       return null;
     case 'workspace.brought':
       return `brought along: ${event.folders.join(', ')}`;
+    case 'attempt.launched':
+      return isInPlace(event) && event.attempt === 1
+        ? 'in place: it works in your own files, not in a copy'
+        : null;
     case 'dispatch.started':
       state.phase = 'starting';
       return null;

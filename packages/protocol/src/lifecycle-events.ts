@@ -139,6 +139,8 @@ function terminal<T extends z.core.$ZodShape>(extra: T) {
     checkpoint: z.optional(CheckpointRef),
     branch: z.optional(RunBranch),
     risky: z.optional(z.array(ListedRisk)),
+    /** Whether the check of the work (`--verify`) passed; absent where there was none. */
+    checkPassed: z.optional(z.boolean()),
     ...extra,
   });
 }

@@ -1,7 +1,10 @@
+import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
+import { confirmOnTerminal } from '../ask-on-terminal.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { listSomeBeside } from '../format-ending.ts';
+import type { Output } from '../output.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -9,10 +12,14 @@ export const command = defineCommand({
   about:
     'Applies the patch to your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
     'that make another program run something (a CI workflow, an install script) are listed and asked about first. Files outside\n' +
-    'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.',
+    'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.\n' +
+    'Work whose check (--verify of run) did not pass is asked about, and refused without a terminal, unless you say --force.',
   options: {
     'leave-conflicts': { type: 'boolean', summary: 'write conflict markers instead of changing nothing' },
-    force: { type: 'boolean', summary: 'merge also into files with uncommitted changes' },
+    force: {
+      type: 'boolean',
+      summary: 'merge also into files with uncommitted changes, and apply work whose check did not pass',
+    },
     'allow-risky': {
       type: 'boolean',
       summary: 'apply CI workflows, install scripts and the like without asking',
@@ -34,9 +41,12 @@ export const command = defineCommand({
     withCaisson(
       options['state-dir'],
       async (caisson) => {
+        const run = await caisson.show(positionals[0] ?? '');
+        const { runId, beside } = run;
+        if (!options.force && !(await mayApply(run, output))) return EXIT_CODES.failed;
         const code = await applyAsking(
           caisson,
-          positionals[0] ?? '',
+          runId,
           {
             leaveConflicts: options['leave-conflicts'],
             force: options.force,
@@ -46,12 +56,21 @@ export const command = defineCommand({
           },
           output,
         );
-        const { beside, result, runId } = await caisson.show(positionals[0] ?? '');
         if (beside !== undefined) output.note(listSomeBeside({ runId, beside }));
-        if (code === EXIT_CODES.finished && result?.verify?.passed === false)
-          output.note([`Its check did not pass: caisson show ${runId}`]);
         return code;
       },
       output,
     ),
 });
+
+/** Work that did not pass its check is applied only if a person says so. */
+async function mayApply({ runId, result }: DispatchResult, output: Output): Promise<boolean> {
+  if (result?.verify?.passed !== false) return true;
+  output.note(`Its check did not pass: caisson show ${runId}`);
+  if (output.isInteractive && (await confirmOnTerminal(output, 'Apply it all the same?'))) return true;
+  const next = `caisson apply ${runId} --force`;
+  output.result({ kind: 'check-failed', files: [], next }, () => [
+    `Nothing was changed. To apply it all the same: ${next}`,
+  ]);
+  return false;
+}

@@ -27,6 +27,10 @@ function describe(approval: ApprovalRow): Lines {
     `  ${approval.actionClass}`,
   ];
   if (approval.status === 'open')
-    lines.push(`  until ${approval.deadlineAt}`, `  caisson approve ${approval.approvalId}`);
+    lines.push(
+      `  until ${approval.deadlineAt}`,
+      `  caisson approve ${approval.approvalId}`,
+      `  caisson deny ${approval.approvalId}`,
+    );
   return lines;
 }

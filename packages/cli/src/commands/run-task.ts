@@ -7,6 +7,9 @@ import { orWithLogin } from '../agree-to-login.ts';
 import { askOnTerminal } from '../ask-on-terminal.ts';
 import { createAttachment } from '../attach.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { formatStatus } from '../format-status.ts';
+import { cutToWidth } from '../format-values.ts';
+import { oneLine } from '../format-work.ts';
 import type { Detail } from '../live-view.ts';
 import type { Output } from '../output.ts';
 import { line } from '../painted.ts';
@@ -75,6 +78,7 @@ async function findRequest(
   const run = continued.run ?? (await findLastEnded(caisson));
   const next = await caisson.continuation(run, continued.text, withoutEmpty(request));
   const { branch } = await caisson.show(run);
+  if (continued.run === null) await noteContinued(caisson, run, output);
   if (branch !== undefined && next.branch === undefined)
     output.note(
       line`The branch ${branch.name} is checked out or was moved, so this run leaves it alone; --branch NAME makes another one.`,
@@ -82,6 +86,15 @@ async function findRequest(
   return next;
 }
 
+/** Nobody named the run, so the first line does. */
+async function noteContinued(caisson: Caisson, run: string, output: Output): Promise<void> {
+  const [row] = await caisson.runs({ ids: [run] });
+  if (row === undefined) return;
+  const task = cutToWidth(oneLine(row.description), MAX_TASK_COLUMNS);
+  output.note(`continues ${row.runId} (${formatStatus(row)}: ${task})`);
+}
+
+const MAX_TASK_COLUMNS = 60;
 const PAGE = 20;
 
 /** A run that another one dispatched ends before that one. */

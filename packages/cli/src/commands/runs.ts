@@ -67,10 +67,21 @@ export const command = defineCommand({
       const columns = output.isInteractive && !options.wide ? output.columns() : null;
       const saysDoing = options.wide || (columns ?? 0) >= COLUMNS_FOR_DOING;
       const style = { bold: output.style.bold, columns, saysDoing, now: Date.now() };
-      output.result(rows, () => formatRuns(rows, style));
+      output.result(rows, () =>
+        rows.length === 0 ? [describeNone(options, options.status)] : formatRuns(rows, style),
+      );
       return EXIT_CODES.finished;
     }),
 });
+
+/** Other runs may be there. */
+function describeNone(options: Readonly<Record<string, unknown>>, status: string | undefined): string {
+  const filters = ['session', 'agent', 'runtime', 'since', 'until', 'text', 'after'];
+  if (filters.some((name) => options[name] !== undefined)) return 'No run fits these options.';
+  return status === undefined
+    ? 'No runs yet. Start one: caisson run "…"'
+    : `No run has the status ${status}.`;
+}
 
 function readLimit(text = '50'): number {
   const limit = Number(text);
@@ -116,7 +127,6 @@ const MIN_TASK_COLUMNS = 12;
 const MAX_TASK_COLUMNS = 120;
 
 function formatRuns(rows: readonly ListedRun[], { bold, columns, saysDoing, now }: TableStyle): Lines {
-  if (rows.length === 0) return ['No runs yet. Start one: caisson run "…"'];
   const cells = rows.map((row) => [
     columns === null ? row.runId : shortId(row.runId, rows),
     formatStatus(row) + (saysDoing ? formatDoing(row, now) : ''),

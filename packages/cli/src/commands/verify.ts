@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import {
   loadConfig,
   openUserKeyring,
@@ -12,6 +21,7 @@ import {
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
 import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
@@ -54,15 +64,38 @@ export const command = defineCommand({
       ? await verifyFile(given, how)
       : await withCaissonToRead(options['state-dir'], output, (caisson) => caisson.verify(given, how));
     output.result(verification, () => describe(verification, output.style));
+    const { runId, outcome } = verification;
+    if (!isFile && runId !== null && outcome === 'ok') await noteCheck(options['state-dir'], runId, output);
     return BY_OUTCOME[verification.outcome];
   },
 });
 
+/** A record can be correct, and the work that it records not. */
+async function noteCheck(stateDir: string | undefined, run: string, output: Output): Promise<void> {
+  const ended = await withCaissonToRead(stateDir, output, (caisson) => caisson.runs({ ids: [run] }));
+  if (ended[0]?.checkPassed === false) output.note('its check: did not pass');
+}
+
 async function verifyFile(file: string, how: Partial<VerifyOptions>): Promise<Verification> {
   requireReadable(file);
+  if (!looksLikeExport(file))
+    throw new UsageError(`${file} is not a Caisson export; caisson export writes one`);
   const trustedKeys =
     how.trustedKeys ?? (await openUserKeyring(await loadConfig({ usesProject: false })).trustedKeys());
   return verifyExport(file, { ...how, trustedKeys });
+}
+
+/** One that was changed still looks like one, and is checked: both marks must be missing. */
+function looksLikeExport(file: string): boolean {
+  const start = Buffer.alloc(512);
+  const opened = openSync(file, 'r');
+  try {
+    readSync(opened, start, 0, start.length, 0);
+  } finally {
+    closeSync(opened);
+  }
+  const text = start.toString('latin1');
+  return text.startsWith('caisson-export.json') || text.slice(257, 262) === 'ustar';
 }
 
 /** What cannot be read was not shown to be forged. */

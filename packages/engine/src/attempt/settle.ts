@@ -151,7 +151,8 @@ async function recordEnd(
   const work = { ...saved, ...findHiddenWork(rooms, input, ending, kept) };
   const branch = await settleBranch(rooms, runId, { ...work, resultRef }, input.mayPass);
   const total = sumAttempts(rooms, runId, { usage, costUsd, durationMs });
-  const common = { durationMs, exitCode, resultRef, risky, total, ...work, ...branch };
+  const checkPassed = kept.result?.verify?.passed;
+  const common = { durationMs, exitCode, resultRef, risky, checkPassed, total, ...work, ...branch };
   await write(terminalEvents(rooms, ending, kept.result, common));
   return { kind: 'ended' };
 }

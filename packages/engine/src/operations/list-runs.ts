@@ -14,6 +14,8 @@ export class InvalidFilterError extends CaissonError {
 export interface ListedRun extends RunRow {
   /** Of a queued run: how many it waits behind, itself included. Absent once it has its slot and is prepared. */
   readonly position?: number;
+  /** Whether the check of its work passed; absent where there was none. */
+  readonly checkPassed?: boolean;
   /** How far it is; absent once it has ended. */
   readonly live?: LiveRun;
   /** What it waits for a person to say. */
@@ -36,9 +38,15 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     ...definedOnly({
       position: positionOf(row),
       live: live.get(row.runId),
+      checkPassed: findCheckPassed(engine, row),
       waitsFor: findWaiting(engine, row) ?? undefined,
     }),
   }));
+}
+
+function findCheckPassed({ ledger }: Engine, { runId, status }: RunRow): boolean | undefined {
+  if (status !== 'done') return undefined;
+  return ledger.read({ runId, types: ['dispatch.finished'] }).at(-1)?.data.checkPassed;
 }
 
 /** Times are compared as text, in the one form that the rows have. */
