@@ -1,5 +1,6 @@
 /** A file that a rule hides, and that no commit has, is nowhere in the git that the agent reads. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, type Project } from '../e2e/project.ts';
 
@@ -126,3 +127,45 @@ it.each(['x\xff.key', 'd\xff/y.key'])(
     expect([allowed.status, allowed.stdout]).toEqual(['done', 'end\n']);
   },
 );
+
+/** What an agent reads of the files themselves, and of every object. */
+const READ = 'cat "$@"; git cat-file --batch-all-objects --batch --buffer | grep -a HIDDEN; echo end';
+
+describe('what a no-access rule names by another name than git', () => {
+  it.each(['worktree', 'in-place'])(
+    'behind a link of the repository is hidden by both (%s)',
+    async (kind) => {
+      const rules = ['config/secret.key', 'secrets/**', '.env'].map(
+        (path) => `    - { path: "${path}", action: no-access, reason: "keys" }\n`,
+      );
+      const project = createProject({ config: `policy:\n  rules:\n${rules.join('')}` });
+      for (const [link, target] of Object.entries({ config: 'conf.d', secrets: 'data', '.env': 'c/real' }))
+        symlinkSync(target, join(project.root, link));
+      for (const folder of ['conf.d', 'data', 'c']) project.write(`${folder}/keep`, 'keep\n');
+      project.git('add', '-A');
+      project.git('commit', '-qm', 'links');
+      const files = ['conf.d/secret.key', 'data/deep', 'c/real'];
+      for (const path of files) project.write(path, 'HIDDEN\n');
+      const { stdout } = await project.run('--workspace', kind, '--', 'sh', '-c', READ, 'sh', ...files);
+      expect(stdout).toBe('end\n');
+    },
+    60_000,
+  );
+
+  it.each(['worktree', 'in-place'])(
+    'above a project in a folder of the repository is hidden by its absolute path (%s)',
+    async (kind) => {
+      const repository = createProject();
+      const at = join(repository.root, 'pkg');
+      repository.write('up/key', 'HIDDEN\n');
+      repository.write(
+        'pkg/caisson.yaml',
+        `policy:\n  rules:\n    - { path: "${repository.root}/up/key", action: no-access, reason: "keys" }\n`,
+      );
+      const project = createProject({ at, env: repository.env });
+      const { stdout } = await project.run('--workspace', kind, '--', 'sh', '-c', READ, 'sh', '../up/key');
+      expect(stdout).toBe('end\n');
+    },
+    60_000,
+  );
+});

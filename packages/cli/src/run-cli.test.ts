@@ -300,7 +300,7 @@ describe('commands', () => {
   it('completion scripts are valid shell', async () => {
     const { out } = await caisson(['completion', 'bash']);
     expect(spawnSync('bash', ['-n'], { input: out }).status).toBe(0);
-    const ask = `${out}\nCOMP_WORDS=(caisson do); COMP_CWORD=1; _caisson; echo "\${COMPREPLY[@]}"\nCOMP_WORDS=(caisson config -o j); COMP_CWORD=3; _caisson; echo "\${COMPREPLY[@]}"`;
+    const ask = `${out}\nCOMP_WORDS=(caisson doc); COMP_CWORD=1; _caisson; echo "\${COMPREPLY[@]}"\nCOMP_WORDS=(caisson config -o j); COMP_CWORD=3; _caisson; echo "\${COMPREPLY[@]}"`;
     expect(spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout).toBe('doctor\njson\n');
   });
 
@@ -320,7 +320,7 @@ describe('commands', () => {
   });
 
   const lines: [string, string][] = [
-    ['do', 'doctor'],
+    ['doc', 'doctor'],
     ['show ""', 'latest'],
     ['agents l', 'list'],
     ['run --mode su', 'suggest'],

@@ -1,6 +1,7 @@
 /** Which files of a mounted repository the rules about files name. */
 import type { PathRule } from '@caisson/protocol';
 import { forbidsPath } from './match-rule.ts';
+import { compilePattern } from './path-pattern.ts';
 
 /** Where a repository, and the project in it, are seen. */
 export interface MountedProject {
@@ -20,10 +21,21 @@ export function isRuleAbout(
   inside: string,
   { cwd, mountPath, home }: MountedProject,
 ): boolean {
+  if (/^[/~]/.test(rule.path)) return absoluteMatcher(rule.path, home)(inside);
   if (inside.startsWith(`${cwd}/`)) return forbidsPath(rule, inside, 'write', { workspace: cwd, home });
   const containsProject = `${cwd}/`.startsWith(`${inside}/`);
   const isAnywhere = /^(\*\*\/|(?!\.\/)[^/]+\/?$)/.test(rule.path);
   return isAnywhere && !containsProject && forbidsPath(rule, inside, 'write', { workspace: mountPath, home });
+}
+
+const absoluteMatchers = new Map<string, (path: string) => boolean>();
+
+/** A rule about a place above the project may still be about the repository. */
+function absoluteMatcher(path: string, home: string): (path: string) => boolean {
+  const whole = path.replace(/^~(?=\/)/, home);
+  const known = absoluteMatchers.get(whole) ?? compilePattern(whole).matches;
+  absoluteMatchers.set(whole, known);
+  return known;
 }
 
 /** Whether a `no-access` rule hides a path (relative to `mountPath`) or a folder that it is in; `null` without such a rule. */

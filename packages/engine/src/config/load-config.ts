@@ -154,7 +154,7 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
     network: { hosts: file.network?.hosts ?? [], services: file.network?.services ?? {} },
     policy: {
       ceiling: get<Mode>('policy.ceiling'),
-      rules: (file.policy?.rules ?? []).map((rule) => anchorRule(rule, projectRoot, folders.home)),
+      rules: (file.policy?.rules ?? []).flatMap((rule) => anchorRule(rule, projectRoot, folders.home)),
     },
     callbacks: file.callbacks ?? [],
     questions: {

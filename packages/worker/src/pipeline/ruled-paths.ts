@@ -45,7 +45,7 @@ export function findRuledPaths(job: Job): RuledPaths {
     const fixed = fixedPlace(rule);
     if (fixed !== null && existsSync(hostPlace(job, join(cwd, fixed)))) add(rule, join(cwd, fixed));
   }
-  const roaming = rules.filter((rule) => fixedPlace(rule) === null && !/^[/~]/.test(rule.path));
+  const roaming = rules.filter((rule) => fixedPlace(rule) === null && mayBeInside(rule, job));
   const { isComplete, unnamed } = walk(job, roaming, { add, isHidden: (at) => found.hidden.has(at) });
   const hides = roaming.some(({ action }) => action === 'no-access');
   const hidden = joinHidden(job, found.hidden);
@@ -66,6 +66,13 @@ function fixedPlace({ path }: PathRule): string | null {
   const isAnchored = path.startsWith('./') || path.replace(/\/$/, '').includes('/');
   const isFixed = isAnchored && !/[*?[\]{}()!+@]/.test(bare);
   return isFixed && bare !== '' && !bare.split('/').includes('..') ? bare : null;
+}
+
+/** A rule about an absolute place is about the workspace only if one of them is in the other. */
+function mayBeInside({ path }: PathRule, { workspace: { mountPath }, sandbox: { home } }: Job): boolean {
+  if (!/^[/~]/.test(path)) return true;
+  const base = fixedBase(path.replace(/^~/, home));
+  return isOn(base, mountPath) || isOn(mountPath, base);
 }
 
 /** Where a path of the workspace is on the host: a brought folder is in the user's own. */
