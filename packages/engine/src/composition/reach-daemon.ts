@@ -3,9 +3,8 @@
  * our state folder, which is outside of the repository.
  */
 import { randomBytes } from 'node:crypto';
-import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '@caisson/ground';
+import { statIfThere, systemClock } from '@caisson/ground';
 import { BusTopic, definedOnly, HostIntroduction } from '@caisson/protocol';
 import { connectSocket, createRemoteCaisson, type Connection } from '../api/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
@@ -50,7 +49,7 @@ export async function reachDaemon(opening: Opening, options: CaissonOptions): Pr
 }
 
 function isOwnSocket(socket: string): boolean {
-  const found = lstatSync(socket, { throwIfNoEntry: false });
+  const found = statIfThere(socket, 'itself');
   return found?.isSocket() === true && found.uid === process.geteuid?.();
 }
 

@@ -1,5 +1,6 @@
-import { lstatSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { statIfThere } from '@caisson/ground';
 import type { ConfigFile } from '@caisson/protocol';
 
 type Rule = NonNullable<NonNullable<ConfigFile['policy']>['rules']>[number];
@@ -36,7 +37,7 @@ function findTarget(path: string, root: string): string | null {
   const wild = names.findIndex((name) => /[*?[\]{}()!+@]/.test(name));
   const fixed = names.slice(0, wild === -1 ? names.length : wild);
   const isLink = (name: string): boolean =>
-    lstatSync(join(root, name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    statIfThere(join(root, name), 'itself')?.isSymbolicLink() === true;
   if (!fixed.some((_, index) => isLink(fixed.slice(0, index + 1).join('/')))) return null;
   const inside = relative(realpathIfThere(root), realpathIfThere(join(root, ...fixed)));
   if (!isBelow(inside)) return null;
