@@ -113,7 +113,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   diff: [['latest'], [FORGED]],
   du: [[], ['--state-dir', FORGED]],
   outputs: [['latest'], ['--to', FORGED], [FORGED]],
-  apply: [['latest'], [FORGED]],
+  apply: [['latest', '--force'], [FORGED]], // otherwise it asks, because the check did not pass
   retry: [[FORGED]],
   continue: [[FORGED, EVIL]],
   questions: [[], ['--all']],
