@@ -15,11 +15,16 @@ const createTalk = (count: number): Project =>
 const recorded = (events: readonly (WireEvent | EventEnvelope)[]): number[] =>
   events.map(({ seq }) => seq).filter((seq) => seq > 0);
 
+/** Calls something until it has got a message: who follows live sees it sooner or later. */
+const BUSY = `n=0; until test -e .caisson/channel/inbox.jsonl; do n=$((n+1))
+printf '{"kind":"tool-start","callId":"w%s","tool":"bash","input":{"command":"wait"}}\\n' $n
+printf '{"kind":"tool-end","callId":"w%s","durationMs":1,"ok":true}\\n' $n; sleep 0.2; done;`;
+
 /** Resolves when it has printed this. */
-function hasPrinted(child: ChildProcess, text: string): Promise<void> {
+function hasPrinted(child: ChildProcess, text: string, name: 'stdout' | 'stderr' = 'stdout'): Promise<void> {
   let seen = '';
   return new Promise((resolve) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
+    child[name]?.on('data', (chunk: Buffer) => {
       seen += chunk.toString();
       if (seen.includes(text)) resolve();
     });
@@ -27,13 +32,13 @@ function hasPrinted(child: ChildProcess, text: string): Promise<void> {
 }
 
 it('logs -f of another process shows what is not recorded, in its place, and a program gets all of it', async () => {
-  const project = createTalk(2);
+  const project = createStory(calls(2), { env: ENV, script: `${BUSY} cat signals` });
   const runId = await startStory(project);
   const words = project.start('logs', runId, '-f');
   const lines = project.start('logs', runId, '-f', '-o', 'ndjson');
   const [forPeople, forPrograms] = [finish(words), finish(lines)];
   const atOnce = finish(project.start('logs', runId, '-f', '-o', 'json'));
-  await Promise.all([hasPrinted(words, 'dispatch.started'), hasPrinted(lines, 'worker.heartbeat')]);
+  await Promise.all([hasPrinted(words, 'worker.progress'), hasPrinted(lines, 'worker.heartbeat')]);
   await goOn(project, runId);
   const shown = await forPeople;
   expect(shown.stderr).toBe('');
@@ -128,9 +133,11 @@ it('what more processes want to follow than a host lets is said, and they get wh
     }
   });
   await until('all are followed', () => beats === 256, 30_000);
-  const late = finish(project.start('logs', runId, '-f', '-o', 'ndjson'));
+  const late = project.start('logs', runId, '-f', '-o', 'ndjson');
+  const ended = finish(late);
+  await hasPrinted(late, 'warning: hosts', 'stderr');
   await goOn(project, runId);
-  const { stdout, stderr } = await late;
+  const { stdout, stderr } = await ended;
   await Promise.all(others);
   const events = parseLines(stdout);
   expect(stderr).toMatch(/^warning: hosts: .*256 others follow this host already\n$/);
