@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Each runs a whole tool of the check, beside three other test files. */
+const LIMIT_MS = 120_000;
 let copy = '';
 
 beforeAll(() => {
@@ -45,7 +47,7 @@ function withFile(path: string, content: string, look: () => void): void {
   }
 }
 
-it('a wrong type is caught', () => {
+it('a wrong type is caught', { timeout: LIMIT_MS }, () => {
   withFile('packages/protocol/src/wrong.ts', "export const count: number = 'one';\n", () => {
     const { code, said } = check('tsc', '-p', '.');
     expect(code).not.toBe(0);
@@ -53,7 +55,7 @@ it('a wrong type is caught', () => {
   });
 });
 
-it('a promise without an await is caught', () => {
+it('a promise without an await is caught', { timeout: LIMIT_MS }, () => {
   const content = 'async function work(): Promise<void> {}\nexport function start(): void {\n  work();\n}\n';
   withFile('packages/protocol/src/floating.ts', content, () => {
     const { code, said } = check(
@@ -68,7 +70,7 @@ it('a promise without an await is caught', () => {
   });
 });
 
-it('a file that is not formatted is caught', () => {
+it('a file that is not formatted is caught', { timeout: LIMIT_MS }, () => {
   withFile('packages/protocol/src/ragged.ts', 'export const a = {b:1 ,c : "x"}\n', () => {
     const { code, said } = check('oxfmt', '--check', 'packages/protocol/src/ragged.ts');
     expect(code).not.toBe(0);
@@ -76,17 +78,27 @@ it('a file that is not formatted is caught', () => {
   });
 });
 
-it('an unused file is caught', () => {
-  withFile('packages/ground/src/forgotten.ts', 'export const forgotten = 1;\n', () => {
-    const { code, said } = check('knip', '--no-progress');
-    expect(code).not.toBe(0);
-    expect(said).toContain('packages/ground/src/forgotten.ts');
-  });
-}, 60_000);
+it(
+  'an unused file is caught',
+  { timeout: LIMIT_MS },
+  () => {
+    withFile('packages/ground/src/forgotten.ts', 'export const forgotten = 1;\n', () => {
+      const { code, said } = check('knip', '--no-progress');
+      expect(code).not.toBe(0);
+      expect(said).toContain('packages/ground/src/forgotten.ts');
+    });
+  },
+  60_000,
+);
 
-it('a reference page that was edited by hand is caught', () => {
-  appendFileSync(join(copy, 'docs/reference/events.md'), 'edited by hand\n');
-  const { code, said } = check('node', 'scripts/generate-docs.ts', '--check');
-  expect(code).not.toBe(0);
-  expect(said).toContain('docs/reference/events.md');
-}, 60_000);
+it(
+  'a reference page that was edited by hand is caught',
+  { timeout: LIMIT_MS },
+  () => {
+    appendFileSync(join(copy, 'docs/reference/events.md'), 'edited by hand\n');
+    const { code, said } = check('node', 'scripts/generate-docs.ts', '--check');
+    expect(code).not.toBe(0);
+    expect(said).toContain('docs/reference/events.md');
+  },
+  60_000,
+);
