@@ -28,6 +28,8 @@ export function createStallWatch(options: {
 }): StallWatch {
   let lastProgressMs = options.startedMs;
   let reported: StallReason | null = null;
+  /** What the agent did while its worker was silent is not known: it is silent only from then on. */
+  let heardAgainMs = options.startedMs;
   let isWaitingForPermission = false;
   let isModelFailing = false;
   let openTool: string | null = null;
@@ -57,7 +59,9 @@ export function createStallWatch(options: {
     },
     check(nowMs, silence) {
       const silentMs = nowMs - lastProgressMs;
-      if (silence === null && (!hasBeaten || silentMs < SILENT_BEATS * options.heartbeatMs)) return;
+      if (silence !== null) heardAgainMs = nowMs;
+      const knownMs = nowMs - Math.max(lastProgressMs, heardAgainMs);
+      if (silence === null && (!hasBeaten || knownMs < SILENT_BEATS * options.heartbeatMs)) return;
       const { usesModel } = options;
       const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare, usesModel };
       const { reason, detail } = silence ?? findStallReason(signals);
