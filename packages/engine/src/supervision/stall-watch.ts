@@ -62,9 +62,8 @@ export function createStallWatch(options: {
       if (silence !== null) heardAgainMs = nowMs;
       const knownMs = nowMs - Math.max(lastProgressMs, heardAgainMs);
       if (silence === null && (!hasBeaten || knownMs < SILENT_BEATS * options.heartbeatMs)) return;
-      const { usesModel } = options;
-      const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare, usesModel };
-      const { reason, detail } = silence ?? findStallReason(signals);
+      const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare };
+      const { reason, detail } = silence ?? findStallReason({ ...signals, usesModel: options.usesModel });
       if (reason === reported) return;
       reported = reason;
       options.onStalled(reason, detail, silentMs);
