@@ -28,8 +28,8 @@ export function createStallWatch(options: {
 }): StallWatch {
   let lastProgressMs = options.startedMs;
   let reported: StallReason | null = null;
-  /** What the agent did while its worker was silent is not known: it is silent only from then on. */
-  let heardAgainMs = options.startedMs;
+  /** Who is stopped cannot speak, and what a silent worker's agent does is not known: silence counts from then on. */
+  let couldSpeakMs = options.startedMs;
   let isWaitingForPermission = false;
   let isModelFailing = false;
   let openTool: string | null = null;
@@ -59,11 +59,13 @@ export function createStallWatch(options: {
     },
     check(nowMs, silence) {
       const silentMs = nowMs - lastProgressMs;
-      if (silence !== null) heardAgainMs = nowMs;
-      const knownMs = nowMs - Math.max(lastProgressMs, heardAgainMs);
-      if (silence === null && (!hasBeaten || knownMs < SILENT_BEATS * options.heartbeatMs)) return;
-      const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare };
-      const { reason, detail } = silence ?? findStallReason({ ...signals, usesModel: options.usesModel });
+      const canSpeak = silence === null && waiting !== 'stopped';
+      if (!canSpeak) couldSpeakMs = nowMs;
+      const quietMs = canSpeak ? nowMs - Math.max(lastProgressMs, couldSpeakMs) : silentMs;
+      if (silence === null && (!hasBeaten || quietMs < SILENT_BEATS * options.heartbeatMs)) return;
+      const { usesModel } = options;
+      const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare, usesModel };
+      const { reason, detail } = silence ?? findStallReason(signals);
       if (reason === reported) return;
       reported = reason;
       options.onStalled(reason, detail, silentMs);
