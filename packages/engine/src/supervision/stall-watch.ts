@@ -35,8 +35,7 @@ export function createStallWatch(options: {
   let openTool: string | null = null;
   let waiting: HeartbeatCounters['waiting'] = null;
   let hasBeaten = false;
-  /** The last few samples of the tree's CPU time: one beat alone means little on a busy machine. */
-  let looks = [{ atMs: options.startedMs, totalMs: 0 }];
+  const measureShare = createShareMeter(options.startedMs);
   let cpuShare = 0;
 
   const progress = (nowMs: number): void => {
@@ -48,10 +47,7 @@ export function createStallWatch(options: {
     progress,
     beat(nowMs, counters) {
       hasBeaten = true;
-      const [first = { atMs: nowMs, totalMs: counters.cpuMs }] = looks;
-      const elapsed = nowMs - first.atMs;
-      cpuShare = elapsed > 0 ? Math.max(0, counters.cpuMs - first.totalMs) / elapsed : 0;
-      looks = [...looks.slice(-CPU_BEATS + 1), { atMs: nowMs, totalMs: counters.cpuMs }];
+      cpuShare = measureShare(nowMs, counters.cpuMs);
       openTool = counters.currentTool;
       waiting = counters.waiting;
       if (counters.bytes + counters.turns + counters.toolCalls + counters.tokensIn + counters.tokensOut > 0)
@@ -80,5 +76,16 @@ export function createStallWatch(options: {
     excuse(ms) {
       lastProgressMs += ms;
     },
+  };
+}
+
+/** The share of a core over the last few beats: one alone means little on a busy machine. */
+function createShareMeter(startedMs: number): (nowMs: number, totalMs: number) => number {
+  let looks = [{ atMs: startedMs, totalMs: 0 }];
+  return (nowMs, totalMs) => {
+    const [first = { atMs: nowMs, totalMs }] = looks;
+    const elapsedMs = nowMs - first.atMs;
+    looks = [...looks.slice(-CPU_BEATS + 1), { atMs: nowMs, totalMs }];
+    return elapsedMs > 0 ? Math.max(0, totalMs - first.totalMs) / elapsedMs : 0;
   };
 }
