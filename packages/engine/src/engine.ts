@@ -19,7 +19,7 @@ import { openStore } from './composition/open-store.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
-import { createLocalCompute } from './compute/index.ts';
+import { createLocalCompute, inheritVariables } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
@@ -201,7 +201,7 @@ function openRooms(
       node: view.settings.node,
       workerEntry: bundlePath('worker.mjs'),
       compileCache: prepareCompileCache(config.folders),
-      temporaryFolder: env['TMPDIR'],
+      inherited: inheritVariables(env),
       spares: options.spareWorkers ?? openSpareWorkers({ keepsNext: true }),
     }),
     workspaces,
