@@ -27,7 +27,6 @@ import { createHostBackoff, recover, type Recovered } from './recovery/index.ts'
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import { createLocalHosts, type HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
-import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
 import { openRegistry } from './registry/index.ts';
@@ -206,7 +205,6 @@ function openRooms(
     }),
     workspaces,
     budget,
-    network: createNetwork({ clock }),
     secrets,
     callbacks,
     requests: createRequestHandler({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
