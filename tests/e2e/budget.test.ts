@@ -172,7 +172,7 @@ it('charges a run whose host was killed also where nothing is capped', async () 
   await finish(host);
   const { stdout } = await project.caisson('budget', '-o', 'json');
   expect((JSON.parse(stdout) as { standings: unknown[] }).standings).toMatchObject([
-    { spentUsd: expect.closeTo(0.3) as number, reservedUsd: 0, tokensIn: 100_000, unknownCosts: 0 },
+    { spentUsd: expect.closeTo(0.3) as number, reservedUsd: 0, unknownCosts: 0, estimatedCosts: 1 },
   ]);
 }, 60_000);
 
@@ -198,11 +198,10 @@ it('charges a run whose host was killed with what it had used by then', async ()
     return (JSON.parse(stdout) as { standings: Record<string, unknown>[] }).standings[0];
   };
   await project.caisson('gc');
-  expect(await standing()).toMatchObject({
-    spentUsd: expect.closeTo(0.3),
-    reservedUsd: 0,
-    tokensIn: 100_000,
-  });
+  const { tokensIn, ...rest } = (await standing()) ?? {};
+  expect(rest).toMatchObject({ spentUsd: expect.closeTo(0.3), reservedUsd: 0 });
+  // The answer that was under way is charged by its estimate.
+  expect([Number(tokensIn) > 100_000, Number(tokensIn) < 102_000]).toEqual([true, true]);
   expect((await project.caisson('run', 'work')).code).toBe(5);
 }, 60_000);
 

@@ -5,10 +5,10 @@ import { systemClock } from '@caisson/ground';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  createNetwork,
+  openNetwork,
   type ConnectionRecord,
   type OpenNetwork,
-} from '../../packages/engine/src/network/index.ts';
+} from '../../packages/worker/src/network/index.ts';
 import { createCell, removeCell, runInside, type Cell } from './run-inside.ts';
 
 const WORKER = join(import.meta.dirname, '../../packages/worker');
@@ -47,14 +47,17 @@ describe('the broker from inside the sandbox', () => {
   beforeAll(async () => {
     cell = createCell();
     model = await startModelServer({ script: [{ turns: [{ say: 'from the model' }] }], apiKey: KEY });
-    network = await createNetwork({ clock: systemClock }).open({
-      runId: 'run_00000000000000000000',
-      attempt: 1,
-      socketPath: join(cell.root, 'net.sock'),
-      hosts: [`127.0.0.1:${model.port}`],
-      model: { endpoint: model.url, api: 'anthropic-messages', apiKey: KEY },
-      onConnection: (record) => records.push(record),
-    });
+    network = await openNetwork(
+      { clock: systemClock },
+      {
+        socket: join(cell.root, 'net.sock'),
+        hosts: [`127.0.0.1:${model.port}`],
+        model: { endpoint: model.url, api: 'anthropic-messages', apiKey: KEY },
+        services: [],
+        onLoopback: false,
+        onConnection: (record) => records.push(record),
+      },
+    );
   });
   afterAll(async () => {
     await network.close();

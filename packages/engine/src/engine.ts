@@ -19,7 +19,7 @@ import { openStore } from './composition/open-store.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
-import { createLocalCompute } from './compute/index.ts';
+import { createLocalCompute, inheritVariables } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
@@ -27,7 +27,6 @@ import { createHostBackoff, recover, type Recovered } from './recovery/index.ts'
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import { createLocalHosts, type HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
-import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
 import { openRegistry } from './registry/index.ts';
@@ -201,12 +200,11 @@ function openRooms(
       node: view.settings.node,
       workerEntry: bundlePath('worker.mjs'),
       compileCache: prepareCompileCache(config.folders),
-      temporaryFolder: env['TMPDIR'],
+      inherited: inheritVariables(env),
       spares: options.spareWorkers ?? openSpareWorkers({ keepsNext: true }),
     }),
     workspaces,
     budget,
-    network: createNetwork({ clock }),
     secrets,
     callbacks,
     requests: createRequestHandler({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),

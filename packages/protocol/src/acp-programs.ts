@@ -1,5 +1,5 @@
 import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
-import type { ModelApi, RuntimeDescriptor } from './runtimes.ts';
+import { MODEL_APIS, type RuntimeDescriptor } from './runtimes.ts';
 import { definedOnly } from './defined-only.ts';
 
 /** A program that is known to speak ACP, and the runtime whose settings, key and log-in it shares. */
@@ -15,8 +15,6 @@ const KNOWN: ReadonlyMap<string, AcpProgram> = new Map(
     Object.entries(acpPrograms).map(([bin, args]) => [bin, { program, args }] as const),
   ),
 );
-
-const APIS: readonly ModelApi[] = ['anthropic-messages', 'openai-responses', 'openai-chat', 'gemini', 'none'];
 
 /** Whether a runtime of this name and settings uses ACP. */
 export const isAcpRuntime = (name: string, settings: Readonly<Record<string, unknown>>): boolean =>
@@ -52,7 +50,7 @@ export function describeAcpRuntime(
   const base = RUNTIME_DESCRIPTORS['acp'];
   if (base === undefined) throw new Error('the descriptor of "acp" is missing');
   const inner = RUNTIME_DESCRIPTORS[findAcpProgram(bin, settings)?.program ?? ''];
-  const api = APIS.find((known) => known === settings['api']) ?? inner?.api ?? base.api;
+  const api = MODEL_APIS.find((known) => known === settings['api']) ?? inner?.api ?? base.api;
   return {
     ...base,
     name,

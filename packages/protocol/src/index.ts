@@ -7,6 +7,7 @@ export * from './task.ts';
 export * from './pipeline.ts';
 export * from './result.ts';
 export * from './job.ts';
+export * from './observed-network.ts';
 export * from './worker-lines.ts';
 export * from './stop-ending.ts';
 export * from './steps.ts';

@@ -4,6 +4,7 @@ import { RunId, Sha256, Timestamp } from './ids.ts';
 import { PipelineSpec } from './pipeline.ts';
 import { SessionResume } from './result.ts';
 import { OwnControl } from './risky-paths.ts';
+import { MODEL_APIS } from './runtimes.ts';
 import { Task } from './task.ts';
 
 const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
@@ -84,9 +85,42 @@ export const InputEntry = z.object({
 });
 export type InputEntry = z.infer<typeof InputEntry>;
 
-/** Job v1: the one file that a host gives to a worker for one attempt. 0600, unlinked once read. */
+/**
+ * The way out of the sandbox, for the worker to open: `hosts` are exact `host:port` rules. The keys are nowhere else, and
+ * never inside.
+ */
+export const NetworkPlan = z.object({
+  socket: AbsolutePath,
+  hosts: z.array(z.string()),
+  model: z.nullable(
+    z.object({
+      /** Base URL, http or https; its path is kept. May be a loopback address. */
+      endpoint: z.string(),
+      api: z.enum(MODEL_APIS),
+      /** Null for a model that needs no key. */
+      apiKey: z.nullable(z.string()),
+      /** The client is logged in by itself: its own token is passed on, and no placeholder is demanded. */
+      passesToken: z.optional(z.boolean()),
+    }),
+  ),
+  /** Other services that are reached with a key the sandbox never sees. */
+  services: z.array(
+    z.object({
+      name: z.string(),
+      endpoint: z.string(),
+      apiKey: z.string(),
+      /** Header that carries the key as it is; default: `authorization` with `Bearer`. */
+      header: z.optional(z.string()),
+    }),
+  ),
+  /** Listen on a port of 127.0.0.1 as well, for a run without its own network namespace. */
+  onLoopback: z.boolean(),
+});
+export type NetworkPlan = z.infer<typeof NetworkPlan>;
+
+/** Job v2: the one file that a host gives to a worker for one attempt. 0600, unlinked once read. */
 export const Job = z.object({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   runId: RunId,
   attempt: z.int().check(z.positive()),
   nonce: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
@@ -125,18 +159,8 @@ export const Job = z.object({
   }),
   /** Resolved secrets: redacted everywhere; those with `env` are variables of that name in the sandbox. */
   secrets: z.array(z.object({ name: z.string(), value: z.string(), env: z.optional(z.string()) })),
-  broker: z.nullable(
-    z.object({
-      socket: AbsolutePath,
-      /** Model endpoint as the relay offers it, by path prefix. */
-      model: z.nullable(z.object({ pathPrefix: z.string(), placeholder: z.string() })),
-      /** Other reverse-proxied services: name to path prefix. */
-      services: z.array(z.object({ name: z.string(), pathPrefix: z.string(), placeholder: z.string() })),
-      offersProxy: z.boolean(),
-      /** The broker's port on the host's own loopback, for processes without a network namespace. */
-      loopbackPort: z.optional(z.int()),
-    }),
-  ),
+  /** Null where there is nothing to reach. */
+  network: z.nullable(NetworkPlan),
   /** Where the model's credential is: with the broker, inside the sandbox (a mounted log-in), or nowhere. */
   credential: z.optional(z.enum(['broker', 'inside', 'none'])),
   sandbox: z.object({

@@ -32,7 +32,14 @@ export type ModelLevel = z.infer<typeof ModelLevel>;
 export type Sampling = 'maxTokens' | 'temperature';
 
 /** Which model wire format a runtime speaks. */
-export type ModelApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini' | 'none';
+export const MODEL_APIS = [
+  'anthropic-messages',
+  'openai-responses',
+  'openai-chat',
+  'gemini',
+  'none',
+] as const;
+export type ModelApi = (typeof MODEL_APIS)[number];
 
 /** What a tool does; `quiet` changes only the agent's own notes. */
 export type ToolKind =

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { RunId, Sha256 } from './ids.ts';
+import { connectionFields, modelCallFields } from './observed-network.ts';
 import { Denial } from './result.ts';
 import { agentSaidFields, PrintedEnds, toolEndedFields, toolStartedFields } from './worker-lines.ts';
 
@@ -72,13 +73,7 @@ export const workEvents = {
     durable: true,
     summary: 'A request to the model ended. `left`: the agent did not wait for the answer.',
     data: z.object({
-      model: z.string().check(z.maxLength(256)),
-      tokens: z.object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() }),
-      /** The answer did not report all of it. */
-      isEstimate: z.optional(z.literal(true)),
-      durationMs: z.number(),
-      outcome: z.enum(['answered', 'empty', 'failed', 'left']),
-      detail: z.optional(z.string().check(z.maxLength(1024))),
+      ...modelCallFields(),
       /** By the price table; absent if unknown. */
       costUsd: z.optional(z.number()),
     }),
@@ -106,15 +101,7 @@ export const workEvents = {
     version: 1,
     durable: true,
     summary: 'One connection through the proxy or the broker.',
-    data: z.object({
-      via: z.enum(['connect', 'http', 'broker']),
-      target: z.string(),
-      verdict: z.enum(['allowed', 'denied', 'failed']),
-      detail: z.optional(z.string()),
-      bytesUp: z.int(),
-      bytesDown: z.int(),
-      durationMs: z.number(),
-    }),
+    data: z.object(connectionFields()),
   },
   'evidence.sealed': {
     version: 1,

@@ -6,6 +6,7 @@ import * as z from 'zod/mini';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { RunId, Timestamp } from './ids.ts';
+import { connectionFields, modelCallFields, ObservedUsage } from './observed-network.ts';
 import { Denial } from './result.ts';
 
 export const WORKER_SCHEMA = 'caisson/worker-events/1';
@@ -187,6 +188,11 @@ export const WORKER_LINES = {
     files: count(),
     bytes: count(),
   }),
+  'network.connection': z.object({ kind: z.literal('network.connection'), ...base, ...connectionFields() }),
+  /** Without its cost: the host knows the prices. */
+  'model.called': z.object({ kind: z.literal('model.called'), ...base, ...modelCallFields() }),
+  /** All that the broker has seen so far; the newest line counts. */
+  'model.usage': z.object({ kind: z.literal('model.usage'), ...base, usage: ObservedUsage }),
   'policy.denied': z.object({ kind: z.literal('policy.denied'), ...base, denial: Denial }),
   'channel.received': z.object({ kind: z.literal('channel.received'), ...base, id: z.string() }),
   warning: z.object({ kind: z.literal('warning'), ...base, source: z.string(), message: z.string() }),

@@ -8,6 +8,8 @@
  * W1  Nothing of the agent runs before `go`.
  * W2  Every ending except a lost host writes exactly one result.
  * W3  When the host is gone the sandbox is killed at once; there is no reader for a report.
+ * W4  The network is open from `go` to the end of the last process that may use it; what it saw is reported before the
+ *     ending.
  */
 import { createRedactor } from '@caisson/ground';
 import { STEPS, type Ending, type Job, type StepName } from '@caisson/protocol';
@@ -33,12 +35,14 @@ import {
   loadDriver,
   mergeEnv,
   concludePreparation,
+  openNetwork,
   overlayCapabilities,
   checkJob,
   placeAnswer,
   readSentinel,
   rehashInputs,
   runSetup,
+  warmNetwork,
 } from './steps/index.ts';
 
 /** Carries out the job and returns the worker's exit code. */
@@ -59,6 +63,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const uncaught = catchUncaught(context);
   const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
   try {
+    await context.network?.close(); // W4
     await conclude(context, ending, Math.round(performance.now() - startedAt));
   } finally {
     uncaught.release();
@@ -76,6 +81,7 @@ function dieWithHost(context: AttemptContext, control: Control): void {
   control.stop.addEventListener('abort', () => {
     if ((control.stop.reason as { kind: string }).kind !== 'host-lost') return;
     context.running?.kill();
+    void context.network?.close(); // W4: its last lines are in the file when this returns
     process.exit(75);
   });
 }
@@ -137,7 +143,9 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   context.driver = await inStep('load-adapter', 'worker-failed', () => loadDriver(job));
   await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
+  warmNetwork(job);
   await control.waitForGo(); // W1
+  await openNetwork(context); // W4
   const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));
   await inStep('environment', 'worker-failed', () => {
     const merged = mergeEnv(job);

@@ -1,11 +1,10 @@
 /** What dispatch works with: the other rooms' doors, the resolver of names, and the settings. */
 import type { Clock, StageLimits } from '@caisson/ground';
-import type { BudgetCaps, DataOf, Grant, Limits, Mode, ModelApi } from '@caisson/protocol';
+import type { BudgetCaps, Grant, Limits, Mode } from '@caisson/protocol';
 import type { Names } from '../registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Emit, EventFeed, Ledger, Recorder } from '../ledger/index.ts';
-import type { ModelCall, ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
@@ -76,36 +75,6 @@ export interface DispatchSettings {
 
 export type { FoundAgent, FoundEnvBundle, FoundRuntime, Names, RuntimeNames } from '../registry/index.ts';
 
-export interface OpenedNetwork {
-  readonly socket: string;
-  readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
-  readonly services: readonly {
-    readonly name: string;
-    readonly pathPrefix: string;
-    readonly placeholder: string;
-  }[];
-  readonly offersProxy: boolean;
-  readonly loopbackPort: number | null;
-  /** The reported usage of the model's answers; null if they do not pass through here. */
-  readonly usage: { read(): ObservedUsage; onChange: () => void; onCall: (call: ModelCall) => void } | null;
-  close(): Promise<void>;
-}
-
-export interface NetworkDoor {
-  open(options: {
-    runId: string;
-    attempt: number;
-    socketPath: string;
-    hosts: readonly string[];
-    model: { endpoint: string; api: ModelApi; apiKey: string | null; passesToken: boolean } | null;
-    services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
-    /** Secrets of the agent; they are in no record. */
-    secrets?: readonly { name: string; value: string }[];
-    onLoopback: boolean;
-    onConnection(record: DataOf<'network.connection'>): void;
-  }): Promise<OpenedNetwork>;
-}
-
 export interface SecretsDoor {
   /** Refuses a reference that can never be resolved. */
   check(ref: string): string | null;
@@ -152,7 +121,6 @@ export interface DispatchRooms {
   readonly workspaces: Workspaces;
   readonly names: Names;
   readonly budget: Budget;
-  readonly network: NetworkDoor;
   readonly secrets: SecretsDoor;
   readonly callbacks: CallbacksDoor;
   readonly requests: RequestHandler;

@@ -1,10 +1,10 @@
 /** The job: the worker's whole input, composed from what was admitted and what was prepared. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { definedOnly, type Bind, type Job } from '@caisson/protocol';
+import { definedOnly, type Bind, type Job, type NetworkPlan } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import { SYSTEM_GIT_CONFIG, type PreparedWorkspace } from '../workspace/index.ts';
-import { managerEnv, type AdmittedRun, type DispatchRooms, type OpenedNetwork } from '../admission/index.ts';
+import { managerEnv, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
@@ -19,7 +19,7 @@ export interface JobParts {
   /** The system's settings of git inside; '' for none. They are in no event. */
   readonly gitSettings: string;
   readonly limits: AttemptLimits;
-  readonly network: OpenedNetwork | null;
+  readonly network: NetworkPlan | null;
   readonly secrets: Job['secrets'];
   readonly loginBinds: readonly Bind[];
   readonly inputs: Job['inputs'];
@@ -32,7 +32,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
   const { settings } = rooms;
   const isOpen = run.grant.sandbox === 'none';
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     runId: run.runId,
     attempt: parts.attempt,
     nonce: parts.nonce,
@@ -50,7 +50,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
       run: { ...run.runtime.env, ...run.request.env },
     },
     secrets: parts.secrets,
-    broker: composeBroker(parts.network),
+    network: parts.network,
     credential: run.runtime.login ? 'inside' : parts.network?.model ? 'broker' : 'none',
     sandbox: composeSandbox(rooms, run, parts),
     paths: composePaths(rooms, run, parts),
@@ -125,17 +125,6 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
       ? {}
       : { brought: workspace.brought.map(({ source, target }) => ({ source, target })) }),
     ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
-  };
-}
-
-function composeBroker(network: OpenedNetwork | null): Job['broker'] {
-  if (network === null) return null;
-  return {
-    socket: network.socket,
-    model: network.model,
-    services: [...network.services],
-    offersProxy: network.offersProxy,
-    ...definedOnly({ loopbackPort: network.loopbackPort ?? undefined }),
   };
 }
 

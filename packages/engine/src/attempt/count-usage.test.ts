@@ -1,8 +1,7 @@
-import type { Usage } from '@caisson/protocol';
+import type { ObservedUsage, Usage } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { costOf } from '../budget/index.ts';
-import type { ObservedUsage } from '../network/index.ts';
-import { countUsage, type UsageSources } from './count-usage.ts';
+import { countUsage, withPending, type UsageSources } from './count-usage.ts';
 
 const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const REPORTED: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
@@ -21,6 +20,7 @@ const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   openTool: null,
   modelMs: 900,
   byModel: [{ model: 'gpt-5', ...COUNTS }],
+  pending: [],
   ...more,
 });
 const count = (more: Partial<UsageSources>): Usage | undefined =>
@@ -79,6 +79,20 @@ it('marks what is estimated, and charges it', () => {
   expect(count({ reported: more, seen: seen({ estimated: ESTIMATED }) })).toMatchObject({
     inputTokens: 2_000_000,
     estimated: ESTIMATED,
+  });
+});
+
+it('charges what was under way when a worker was killed, by its estimate', () => {
+  const pending = [
+    { model: 'gpt-5', inputTokens: 500_000, outputTokens: 0 },
+    { model: 'claude-haiku-4-5', inputTokens: 1_000_000, outputTokens: 0 },
+  ];
+  const killed = withPending(seen({ underWay: 2, pending }));
+  expect(count({ seen: killed })).toMatchObject({
+    models: ['gpt-5', 'claude-haiku-4-5'],
+    inputTokens: 2_500_000,
+    costUsd: 2.875,
+    estimated: { answers: 2, inputTokens: 1_500_000, outputTokens: 0 },
   });
 });
 

@@ -3,10 +3,10 @@
  * there is an estimate, the agent's own figure may be higher, and then counts. Agents report at their end, or for a
  * part of their requests, or with other rules; an agent that was stopped reports nothing.
  */
-import { definedOnly, type Usage } from '@caisson/protocol';
+import { definedOnly, type ObservedUsage, type Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
-import type { ObservedUsage } from '../network/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
+import type { LeftCounts } from './worker-lines.ts';
 
 export interface UsageSources {
   /** The agent's own figure; undefined while there is none. */
@@ -44,6 +44,40 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
   });
 }
 
+/** What a worker saw that cannot report more: what was under way is charged by its estimate. */
+export function withPending(seen: ObservedUsage): ObservedUsage {
+  const { pending, estimated } = seen;
+  const total = (key: 'inputTokens' | 'outputTokens'): number =>
+    pending.reduce((sum, counts) => sum + counts[key], estimated[key]);
+  return {
+    ...seen,
+    byModel: pending.reduce(addToModel, seen.byModel),
+    estimated: {
+      answers: estimated.answers + pending.length,
+      inputTokens: total('inputTokens'),
+      outputTokens: total('outputTokens'),
+    },
+    pending: [],
+  };
+}
+
+type ByModel = ObservedUsage['byModel'];
+
+function addToModel(
+  byModel: ByModel,
+  { model, inputTokens, outputTokens }: ObservedUsage['pending'][number],
+): ByModel {
+  const known = byModel.find((counts) => counts.model === model);
+  if (known === undefined)
+    return [...byModel, { model, inputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }];
+  const more = {
+    ...known,
+    inputTokens: known.inputTokens + inputTokens,
+    outputTokens: known.outputTokens + outputTokens,
+  };
+  return byModel.map((counts) => (counts === known ? more : counts));
+}
+
 /** A program that reports its cost knows more than a price table, unless it reports only a part of it. */
 function costFrom(reported: Usage | undefined, observed: Usage): number | undefined {
   if (reported?.costUsd === undefined) return observed.costUsd;
@@ -58,8 +92,27 @@ function withoutFalseZero(usage: Usage): Usage {
   return known;
 }
 
-/** The rest of a count whose host died: an answer may have been under way, so no tokens are unknown tokens. */
-export function atLeast(usage: Usage | undefined): Usage | undefined {
+/**
+ * The usage of an attempt whose host died: by the lines of its worker and its result, or else what the host had recorded
+ * because of a cap.
+ */
+export function countLeftUsage(
+  rooms: Pick<DispatchRooms, 'budget' | 'ledger'>,
+  runId: string,
+  { seen, turns, toolCalls }: LeftCounts,
+  result: Usage | undefined,
+): Usage | undefined {
+  const { budget } = rooms;
+  const reported = result ?? budget.lastUsage(runId, findEarlierUse(rooms, runId));
+  if (seen === null) return atLeast(reported);
+  // One that has reported no turn by then would have done so at its end.
+  const reportsOnce = turns === 0;
+  const sources = { reported, turns, toolCalls, seen: withPending(seen), reportsOnce };
+  return atLeast(countUsage(sources, budget.cost));
+}
+
+/** An answer may have been under way, so no tokens are unknown tokens. */
+function atLeast(usage: Usage | undefined): Usage | undefined {
   return tokensOf(usage) === 0 || usage === undefined ? undefined : withoutFalseZero(usage);
 }
 

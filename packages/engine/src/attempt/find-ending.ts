@@ -1,8 +1,7 @@
 /** How an attempt ended. On conflict: valid result file > the order that was given > terminal line > exit status. */
-import { endingOfStop, type Ending, type Failure, type Result } from '@caisson/protocol';
+import { endingOfStop, type Ending, type Failure, type ObservedUsage, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
-import type { ObservedUsage } from '../network/index.ts';
 import type { FoundResult } from './read-result.ts';
 
 /** Messages of programs that could not read an answer. */
@@ -89,7 +88,7 @@ export type SeenEndings = Pick<ObservedUsage, 'refusals' | 'lastStop' | 'lastFai
  * What the broker saw decides. Some programs do not pass on why an answer broke off or why none came, and some call it
  * done: there is no success whose last request to the model failed.
  */
-function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
+export function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
   if (seen === null) return ending;
   const { lastFailure } = seen;
   if (lastFailure === null) return withEarlyStop(ending, seen);

@@ -5,6 +5,7 @@ import {
   type DataOf,
   type DurableType,
   type Failure,
+  type ObservedUsage,
   type SessionResume,
   type Usage,
   type WorkerHeader,
@@ -24,6 +25,8 @@ export interface FollowedAttempt {
   readonly supervision: Supervision;
   readonly ended: Promise<WorkerEnd>;
   hasStarted(): boolean;
+  /** What the broker saw of the model, by the worker's newest line; null if it saw none. */
+  seen(): ObservedUsage | null;
   /** The usage by all reports; `reported` is the result's own figure. */
   countUsage(reported?: Usage): Usage | undefined;
   /**
@@ -56,9 +59,10 @@ export function follow(
   };
   const work = createWorkRecord(record, { runId: run.runId, attempt });
   const onLine = (line: WorkerLine): void => {
-    passOn(record, work, { runId: run.runId, attempt }, line);
+    passOn(record, work, { runId: run.runId, attempt }, line, { cost: rooms.budget.cost });
     if (line.kind === 'request') void answerRequest(line);
     if (line.kind === 'progress') usage.receive(line);
+    if (line.kind === 'model.usage') usage.observe(line.usage);
   };
   const supervision = supervise({
     worker,
@@ -84,13 +88,13 @@ export function follow(
   const answerRequest = createAnswering(rooms, run, record, attempt, supervision);
   const usage = watchUsage(rooms, run, prepared, {
     stop: (reason, detail) => supervision.stop(reason, { detail }),
-    onCall: (call) => work.keep('model.called', call),
   });
   return {
     supervision,
-    ended: supervision.ended,
+    ended: supervision.ended.finally(usage.end),
     hasStarted: () => hasStarted,
     countUsage: usage.count,
+    seen: () => usage.seen,
     findConversation: usage.findConversation,
     closeWork: () => work.close(),
     delivered: attachStreams(prepared.job, run.attachment, worker).delivered,

@@ -1,8 +1,8 @@
 export { awaitDelivery, stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn, warnOfSurvivors } from './clean-up.ts';
-export { atLeast, findEarlierUse } from './count-usage.ts';
-export { endingOfResult } from './find-ending.ts';
+export { countLeftUsage } from './count-usage.ts';
+export { endingOfResult, withAnswers } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
 export { findConversationOfRun } from './continued-work.ts';
 export { findLeftWork } from './left-work.ts';
@@ -19,4 +19,4 @@ export { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 export { listLargest, measureState, type SpaceHolder, type StateUsage } from './state-usage.ts';
 export { WAIT_SOURCE, untilSettled } from './until-settled.ts';
 export { recordInReserve, withReserve } from './with-reserve.ts';
-export { keepLeftLines } from './worker-lines.ts';
+export { keepLeftLines, type LeftCounts } from './worker-lines.ts';

@@ -1,4 +1,4 @@
-/** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
+/** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, job file. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -11,7 +11,6 @@ import type { PreparedWorkspace } from '../workspace/index.ts';
 import {
   type AdmittedRun,
   type DispatchRooms,
-  type OpenedNetwork,
   findUnenforcedLimit,
   hasCleanRoom,
   materialiseInputs,
@@ -27,7 +26,7 @@ import {
 import { holdFolder } from './hold-folder.ts';
 import { copyLogin } from './login-copy.ts';
 import { composeUserPrompts } from './notes.ts';
-import { openNetwork, planNetwork } from './plan-network.ts';
+import { planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { findOwnControls } from './own-controls.ts';
@@ -47,7 +46,6 @@ export interface PreparedAttempt {
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
   readonly limits: AttemptLimits;
-  readonly network: OpenedNetwork | null;
   readonly job: Job;
   /** Undoes everything that was prepared; for an attempt in which nothing of the agent has run. */
   discard(): Promise<void>;
@@ -90,9 +88,9 @@ async function prepareAll(
   const conversation = await openOwnConversation(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
-  const [secrets, networkPlan, login] = await failingAs('fetch-failed', 'secrets', async () => [
+  const [secrets, network, login] = await failingAs('fetch-failed', 'secrets', async () => [
     await orAborted(signal, resolveSecrets(rooms, run)),
-    await orAborted(signal, planNetwork(rooms, run)),
+    await orAborted(signal, planNetwork(rooms, run, paths.netSocket)),
     copyLogin(rooms.settings, run, paths),
   ]);
   const { overlay, inputs } = await failingAs('integrity-failed', 'check-inputs', async () => ({
@@ -110,11 +108,6 @@ async function prepareAll(
   recordBrought(record, attempt, workspace, paths);
   const limits = openLimits(rooms, run, attempt, undo);
   const hidden = [...secrets.values, ...login.secrets];
-  const where = { runId: run.runId, attempt, socketPath: paths.netSocket, secrets: hidden };
-  const network = await failingAs('worker-failed', undefined, () =>
-    openNetwork(rooms, networkPlan, record, where),
-  );
-  undo.push(() => network?.close() ?? Promise.resolve());
   const nonce = randomBytes(32).toString('hex');
   const job = composeJob(rooms, run, {
     attempt,
@@ -133,7 +126,7 @@ async function prepareAll(
   });
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
-  return { attempt, nonce, paths, workspace, limits, network, job };
+  return { attempt, nonce, paths, workspace, limits, job };
 }
 
 function recordBrought(

@@ -63,7 +63,6 @@ async function settleFollowed(
   const end = await awaitEnd(entry, followed);
   stopWatching();
   const release = async (): Promise<void> => {
-    await prepared.network?.close();
     followed.closeWork();
     await prepared.limits.release();
   };
@@ -73,7 +72,7 @@ async function settleFollowed(
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
-    const ending = findEnding(found, end, prepared.limits, prepared.network?.usage?.read());
+    const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {
       remains: { runId, attempt, paths, workspace, release },
       ending: shutdownAware(

@@ -1,23 +1,28 @@
 /** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
 import {
   definedOnly,
-  type DataOf,
   type HeartbeatCounters,
+  type ObservedUsage,
   type SessionResume,
   type StopReason,
   type Usage,
   type WorkerLine,
 } from '@caisson/protocol';
-import type { ModelCall, ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import { unlessUnanswered } from './continued-work.ts';
-import { countUsage, findEarlierUse } from './count-usage.ts';
+import { countUsage, findEarlierUse, withPending } from './count-usage.ts';
 import type { PreparedAttempt } from './prepare.ts';
 
 type Progress = Extract<WorkerLine, { kind: 'progress' }>;
 
 export interface UsageWatch {
   receive(line: Progress): void;
+  /** What the broker has seen so far, as the worker reports it. */
+  observe(usage: ObservedUsage): void;
+  /** The worker has ended and reports no more. */
+  end(): void;
+  /** The newest of it; null if no model is seen. */
+  readonly seen: ObservedUsage | null;
   /** The usage by all reports; `reported` is the result's own figure. */
   count(reported?: Usage): Usage | undefined;
   /** The counters of a beat, with the broker's figures in place of the agent's. */
@@ -30,8 +35,6 @@ export interface UsageWatch {
 
 export interface UsageOrders {
   stop(reason: StopReason, detail: string): void;
-  /** A request to the model ended. */
-  onCall(call: DataOf<'model.called'>): void;
 }
 
 /** Caps apply while a run is running (B2): reads what the agent and the model's answers report. */
@@ -39,11 +42,11 @@ export function watchUsage(
   rooms: DispatchRooms,
   run: AdmittedRun,
   prepared: PreparedAttempt,
-  { stop, onCall }: UsageOrders,
+  { stop }: UsageOrders,
 ): UsageWatch {
   const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
-  const passing = prepared.network?.usage ?? null;
   const reportsOnce = run.runtime.descriptor.reportsUsageOnce === true;
+  let seen: ObservedUsage | null = null;
   let lastReported: Usage | undefined;
   let turns = 0;
   let toolCalls = 0;
@@ -51,8 +54,7 @@ export function watchUsage(
   let enforced = '';
 
   const count = (reported = lastReported): Usage | undefined => {
-    const sources = { reported, turns, toolCalls, seen: passing?.read() ?? null, reportsOnce };
-    return countUsage(sources, rooms.budget.cost);
+    return countUsage({ reported, turns, toolCalls, seen, reportsOnce }, rooms.budget.cost);
   };
   const enforce = (): void => {
     const usage = count() ?? { ...NO_TOKENS, turns, toolCalls };
@@ -64,26 +66,28 @@ export function watchUsage(
     if (passed !== null) stop('budget', passed.detail);
   };
   const look = (): void => {
-    const endless = findEndless(passing?.read(), rooms.settings.failedAnswers);
-    if (endless !== null) stop('failed-answers', endless);
-    const unreached = findUnreached(passing?.read(), rooms.settings.unreachableMs);
-    if (unreached !== null) stop('no-connection', unreached);
+    stopFailing(seen, rooms, stop);
     enforce();
   };
-  if (passing !== null) {
-    passing.onChange = look;
-    passing.onCall = (call) => onCall(withCost(call, rooms));
-  }
   return {
     count,
-    countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce, look),
+    countBeat: createBeatCounter(() => seen, reportsOnce, look),
     findConversation(reported) {
       const conversation = reported ?? (sessionId === undefined ? undefined : { sessionId });
-      return unlessUnanswered(conversation, passing?.read().hasAnswered);
+      return unlessUnanswered(conversation, seen?.hasAnswered);
     },
     isModelFailing() {
-      const seen = passing?.read();
-      return seen !== undefined && (seen.lastFailure !== null || seen.failedInRow > FEW_FAILURES);
+      return seen !== null && (seen.lastFailure !== null || seen.failedInRow > FEW_FAILURES);
+    },
+    observe(usage) {
+      seen = usage;
+      look();
+    },
+    end() {
+      seen &&= withPending(seen);
+    },
+    get seen() {
+      return seen;
     },
     receive(line) {
       lastReported = usageOf(line, run) ?? lastReported;
@@ -95,23 +99,15 @@ export function watchUsage(
   };
 }
 
-function withCost(
-  { model, tokens, ...rest }: ModelCall,
-  { budget }: Pick<DispatchRooms, 'budget'>,
-): DataOf<'model.called'> {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = tokens;
-  const costUsd = budget.cost({ ...tokens, models: [model] }, model);
-  return {
-    model,
-    tokens: {
-      input: inputTokens,
-      output: outputTokens,
-      cacheRead: cacheReadTokens,
-      cacheWrite: cacheWriteTokens,
-    },
-    ...rest,
-    ...definedOnly({ costUsd }),
-  };
+function stopFailing(
+  seen: ObservedUsage | null,
+  { settings }: Pick<DispatchRooms, 'settings'>,
+  stop: UsageOrders['stop'],
+): void {
+  const endless = findEndless(seen, settings.failedAnswers);
+  if (endless !== null) stop('failed-answers', endless);
+  const unreached = findUnreached(seen, settings.unreachableMs);
+  if (unreached !== null) stop('no-connection', unreached);
 }
 
 /** So many requests beside the task may fail in a row without a word. */
@@ -157,14 +153,14 @@ function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts 
 }
 
 /** A program may ask again and again until its deadline; the user should know within a minute. */
-function findUnreached(seen: ObservedUsage | undefined, limitMs: number): string | null {
-  if (seen === undefined || seen.lastFailure === null || seen.unreachedMs < limitMs) return null;
+function findUnreached(seen: ObservedUsage | null, limitMs: number): string | null {
+  if (seen === null || seen.lastFailure === null || seen.unreachedMs < limitMs) return null;
   return `${seen.lastFailure.detail}, for ${Math.round(seen.unreachedMs / 1000)} s (limits.unreachable). Check the address (endpoint) and your network.`;
 }
 
 /** An agent that asks again and again, and gets nothing, does not stop by itself. */
-function findEndless(seen: ObservedUsage | undefined, limit: number): string | null {
-  if (seen === undefined || seen.failedInRow < limit) return null;
+function findEndless(seen: ObservedUsage | null, limit: number): string | null {
+  if (seen === null || seen.failedInRow < limit) return null;
   const last = seen.lastFailure === null ? '' : `; at last ${seen.lastFailure.detail}`;
   return `${seen.failedInRow} requests in a row brought no answer of the model (limits.failedAnswers)${last}`;
 }

@@ -5,6 +5,7 @@ import { systemClock } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { SAMPLE_DATA, SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
+import { costOf } from '../budget/index.ts';
 import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
 import { createWorkRecord } from './work-record.ts';
 import { keepLeftLines, passOn } from './worker-lines.ts';
@@ -33,7 +34,7 @@ test('only the declared fields of a line are recorded, at any depth', async () =
     { kind: 'policy.denied', seq: 2, at, denial: { layer: 'moon', what: 'x' } },
     { kind: 'painted', seq: 3, at, colour: 'red' },
   );
-  await keepLeftLines(record, ATTEMPT, file, ledger.read());
+  await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
   await record.flush();
   expect(ledger.read().map(({ type, data }) => ({ type, data }))).toEqual([
     { type: 'policy.denied', data: { denial } },
@@ -43,16 +44,16 @@ test('only the declared fields of a line are recorded, at any depth', async () =
 test('a line that was recorded as it came is not recorded again from the file', async () => {
   const { ledger, record, file, write } = open();
   const line = { kind: 'warning', seq: 1, at, source: 'agent', message: 'odd' } as const;
-  passOn(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line);
+  passOn(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line, { cost: costOf });
   write(line, { ...line, seq: 2 });
-  await keepLeftLines(record, ATTEMPT, file, ledger.read());
+  await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
   await record.flush();
   expect(ledger.read().map(({ id }) => id)).toEqual([1, 2].map((seq) => `line:${ATTEMPT.runId}.1.${seq}`));
 });
 
 test('a worker that wrote no line leaves nothing to record', async () => {
   const { ledger, record, file } = open();
-  await keepLeftLines(record, ATTEMPT, `${file}.none`, []);
+  await keepLeftLines(record, ATTEMPT, `${file}.none`, [], costOf);
   expect(ledger.read()).toEqual([]);
 });
 
@@ -63,11 +64,11 @@ test('of the work of an attempt 2,000 events are recorded, 500 of them for the c
   });
   write(...lines);
   const work = createWorkRecord(record, ATTEMPT);
-  for (const line of lines.slice(0, 1502)) passOn(record, work, ATTEMPT, line);
+  for (const line of lines.slice(0, 1502)) passOn(record, work, ATTEMPT, line, { cost: costOf });
   for (let calls = 0; calls < 499; calls += 1) work.keep('model.called', SAMPLE_DATA['model.called']);
   await record.flush();
   for (let times = 0; times < 2; times += 1) {
-    await keepLeftLines(record, ATTEMPT, file, ledger.read());
+    await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
     await record.flush();
     const kept = ledger.read();
     expect(kept.filter(({ type }) => type !== 'work.gap').length).toBe(1999);

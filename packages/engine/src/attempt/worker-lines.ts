@@ -6,14 +6,18 @@ import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { isErrno } from '@caisson/ground';
 import {
+  definedOnly,
   WORK_TYPES,
   type DataOf,
   type DurableType,
   type LiveType,
+  type ModelCall,
+  type ObservedUsage,
   type WorkerLine,
   type WorkerLineKind,
   type WorkType,
 } from '@caisson/protocol';
+import type { Budget } from '../budget/index.ts';
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
 import { createWorkRecord, type WorkRecord } from './work-record.ts';
@@ -30,9 +34,11 @@ interface Destinations {
   keep<T extends DurableType>(type: T, data: DataOf<T>): void;
   keepWork<T extends WorkType>(type: T, data: DataOf<T>): void;
   publish<T extends LiveType>(type: T, data: DataOf<T>): void;
+  /** What tokens cost. */
+  readonly cost: Budget['cost'];
 }
 
-/** `null` for what is answered or settled and not repeated. */
+/** `null` for what is answered, counted or settled, and not repeated. */
 const LINES: { readonly [K in WorkerLineKind]: ((line: LineOf<K>, to: Destinations) => void) | null } = {
   'worker.boot': (line, to) => to.publish(line.kind, dataOf(line)),
   'worker.ready': null,
@@ -49,6 +55,9 @@ const LINES: { readonly [K in WorkerLineKind]: ((line: LineOf<K>, to: Destinatio
   'script.ran': (line, to) => to.keep(line.kind, dataOf(line)),
   'verify.ran': (line, to) => to.publish(line.kind, dataOf(line)),
   'capture.done': (line, to) => to.keep(line.kind, dataOf(line)),
+  'network.connection': (line, to) => to.keep(line.kind, dataOf(line)),
+  'model.called': (line, to) => to.keepWork(line.kind, withCost(dataOf(line), to.cost)),
+  'model.usage': null,
   'policy.denied': (line, to) => to.keep(line.kind, dataOf(line)),
   'channel.received': (line, to) => to.keep(line.kind, { messageId: line.id }),
   warning: (line, to) => to.keep(line.kind, dataOf(line)),
@@ -64,7 +73,7 @@ export function passOn(
   work: WorkRecord,
   { runId, attempt }: Attempt,
   line: WorkerLine,
-  { isGone = false } = {},
+  { cost, isGone = false }: { readonly cost: Budget['cost']; readonly isGone?: boolean },
 ): void {
   const id = `line:${runId}.${attempt}.${line.seq}`;
   // The compiler does not see that line and handler belong together.
@@ -72,8 +81,17 @@ export function passOn(
   handle?.(line, {
     keep: (type, data) => record.keep(type, data, { attempt, id }),
     keepWork: (type, data) => work.keep(type, data, id),
+    cost,
     publish: (type, data) => (isGone ? undefined : record.publish(type, data, attempt)),
   });
+}
+
+/** What an attempt had used by its worker's lines. */
+export interface LeftCounts {
+  /** What the broker saw of the model, by the last line about it; null if there is none. */
+  readonly seen: ObservedUsage | null;
+  readonly turns: number;
+  readonly toolCalls: number;
 }
 
 /** Records what a dead host had not: the worker writes each line into its file before it prints it. */
@@ -82,12 +100,18 @@ export async function keepLeftLines(
   attempt: Attempt,
   eventsFile: string,
   events: readonly StoredEvent[],
-): Promise<void> {
+  cost: Budget['cost'],
+): Promise<LeftCounts> {
+  let left: LeftCounts = { seen: null, turns: 0, toolCalls: 0 };
   const work = createWorkRecord(record, attempt, findRecordedWork(events, attempt));
   const file = createReadStream(eventsFile);
   readWorkerStream(file, {
     onHeader: () => undefined,
-    onLine: (line) => passOn(record, work, attempt, line, { isGone: true }),
+    onLine(line) {
+      if (line.kind === 'model.usage') left = { ...left, seen: line.usage };
+      if (line.kind === 'progress') left = withProgress(left, line);
+      passOn(record, work, attempt, line, { cost, isGone: true });
+    },
     onMalformed: () => undefined, // its last line may have been cut off
   });
   try {
@@ -96,11 +120,32 @@ export async function keepLeftLines(
     if (!isErrno(error, 'ENOENT')) throw error;
   }
   work.close();
+  return left;
+}
+
+function withProgress(left: LeftCounts, { turns = 0, toolCalls = 0 }: LineOf<'progress'>): LeftCounts {
+  return {
+    ...left,
+    turns: Math.max(left.turns, turns),
+    toolCalls: Math.max(left.toolCalls, toolCalls),
+  };
 }
 
 function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): StoredEvent[] {
   const types: readonly string[] = WORK_TYPES;
   return events.filter((event) => event.attempt === attempt && types.includes(event.type));
+}
+
+function withCost(call: ModelCall, cost: Budget['cost']): DataOf<'model.called'> {
+  const { model, tokens } = call;
+  const usage = {
+    models: [model],
+    inputTokens: tokens.input,
+    outputTokens: tokens.output,
+    cacheReadTokens: tokens.cacheRead,
+    cacheWriteTokens: tokens.cacheWrite,
+  };
+  return { ...call, ...definedOnly({ costUsd: cost(usage, model) }) };
 }
 
 function dataOf<L extends WorkerLine>({

@@ -1,4 +1,4 @@
-import { createSpareWorkers, type SpareWorkers } from '../compute/index.ts';
+import { createSpareWorkers, inheritVariables, type SpareWorkers } from '../compute/index.ts';
 import { readHostEnvironment, resolveUserFolders } from '../config/index.ts';
 import { bundlePath } from './bundle-path.ts';
 import { prepareCompileCache } from './compile-cache.ts';
@@ -14,7 +14,7 @@ export function openSpareWorkers({ keepsNext }: { readonly keepsNext: boolean })
     node: process.execPath,
     workerEntry: bundlePath('worker.mjs'),
     compileCache: prepareCompileCache(resolveUserFolders(env)),
-    temporaryFolder: env['TMPDIR'],
+    inherited: inheritVariables(env),
     keepsNext,
   });
 }

@@ -16,7 +16,7 @@ import {
 import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
-import { folderVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
+import { startVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -27,8 +27,8 @@ export interface LocalComputeOptions {
   readonly workerEntry: string;
   /** Where workers keep compiled code between starts; a folder that no agent can write to. */
   readonly compileCache: string | null;
-  /** The user's folder for temporary files, if it is not the system's. */
-  readonly temporaryFolder?: string | undefined;
+  /** See `inheritVariables`. */
+  readonly inherited?: Readonly<Record<string, string>>;
   readonly spares: SpareWorkers;
   /** How long `stop` waits for processes that do not end. */
   readonly goneLimitMs?: number;
@@ -100,7 +100,7 @@ function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<C
     file: options.node,
     args: [...WORKER_FLAGS, options.workerEntry],
     cwd: start.cwd,
-    env: { ...workerEnvironment(start), ...folderVariables(options) },
+    env: { ...workerEnvironment(start), ...startVariables(options) },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
       `the worker of ${start.runId} could not be started: ${(error as Error).message}`,

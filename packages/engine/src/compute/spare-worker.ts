@@ -33,8 +33,8 @@ export interface SpareWorkerOptions {
   readonly workerEntry: string;
   /** Where compiled code is kept; null for nowhere. */
   readonly compileCache: string | null;
-  /** The user's folder for temporary files, if it is not the system's. */
-  readonly temporaryFolder?: string | undefined;
+  /** See `inheritVariables`. */
+  readonly inherited?: Readonly<Record<string, string>>;
   /** Whether the next one is started when one has answered: for a host that will dispatch again. */
   readonly keepsNext: boolean;
 }
@@ -46,14 +46,11 @@ export interface SpareWorkerOptions {
 export const WORKER_FLAGS: readonly string[] = ['--min-semi-space-size=8'];
 
 /** The environment that every worker has from its start. */
-export function folderVariables({
+export function startVariables({
   compileCache,
-  temporaryFolder,
-}: Pick<SpareWorkerOptions, 'compileCache' | 'temporaryFolder'>): Record<string, string> {
-  return {
-    ...(compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache }),
-    ...(temporaryFolder === undefined ? {} : { TMPDIR: temporaryFolder }),
-  };
+  inherited,
+}: Pick<SpareWorkerOptions, 'compileCache' | 'inherited'>): Record<string, string> {
+  return { ...(compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache }), ...inherited };
 }
 
 /** Starts nothing before it is asked to. */
@@ -90,7 +87,7 @@ function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
     env: {
       CAISSON_SPARE: '1',
       CAISSON_PARENT_PID: String(process.pid),
-      ...folderVariables(options),
+      ...startVariables(options),
     },
   }).then(
     (it) => {

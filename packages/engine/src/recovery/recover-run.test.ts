@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { encodeNdjson, WORKER_SCHEMA, type ObservedUsage } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
 import type { DispatchRooms } from '../admission/index.ts';
@@ -83,4 +84,48 @@ test('a run whose launch cannot be read is lost with the reason, and its workspa
   });
   expect(existsSync(workspace.path)).toBe(true);
   await prepared.discard();
+});
+
+const TOKENS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const SEEN: ObservedUsage = {
+  ...{ answers: 1, underWay: 0, isWhole: true, refusals: 0, lastStop: null, lastFailure: null },
+  ...{ hasAnswered: true, failedInRow: 0, unreachedMs: 0, toolCalls: 2, openTool: null, modelMs: 900 },
+  estimated: { answers: 0, inputTokens: 0, outputTokens: 0 },
+  byModel: [{ model: 'gpt-5', ...TOKENS }],
+  pending: [],
+};
+const CALL = {
+  ...{ model: 'gpt-5', durationMs: 900, outcome: 'answered' },
+  tokens: { input: 1_000_000, output: 0, cacheRead: 0, cacheWrite: 0 },
+};
+const CONNECTION = {
+  ...{ via: 'broker', target: 'api.example', verdict: 'allowed', bytesUp: 1, bytesDown: 2, durationMs: 900 },
+};
+
+test('a run whose host died is charged with the last usage that its worker wrote, and has its calls', async () => {
+  const { rooms } = await openRooms();
+  const { run, record, prepared } = await prepareRun(rooms, { argv: ['true'] });
+  const { runId } = run;
+  const cgroup = { name: `${runId}.1`, procsFiles: [] };
+  const handle = { kind: 'local', runId, attempt: 1, pid: 2 ** 22 + 1, startTime: '1', cgroup };
+  const launched = { handle, nonce: prepared.nonce, workspace: { ...prepared.workspace } };
+  await record.append('attempt.launched', launched, { attempt: 1 });
+  await record.append('dispatch.started', { grant: run.grant }, { attempt: 1 });
+  const lines = [
+    { kind: 'model.usage', usage: { ...SEEN, answers: 0, underWay: 1, byModel: [] } },
+    { kind: 'model.called', ...CALL },
+    { kind: 'model.usage', usage: SEEN },
+    { kind: 'network.connection', ...CONNECTION },
+  ].map((line, index) => ({ ...line, seq: index + 1, at }));
+  const header = { schema: WORKER_SCHEMA, runId, attempt: 1, grant: run.grant };
+  writeFileSync(prepared.paths.events, [header, ...lines].map(encodeNdjson).join(''));
+  expect(await recoverLeft(rooms, runId)).toMatchObject({
+    failure: { reason: 'lost' },
+    usage: { models: ['gpt-5'], ...TOKENS, costUsd: 1.25, turns: 1, toolCalls: 2, durationMs: 900 },
+  });
+  const types = ['model.called', 'network.connection'] as const;
+  expect(rooms.ledger.read({ runId, types }).map(({ type, id, data }) => ({ type, id, data }))).toEqual([
+    { type: 'model.called', id: `line:${runId}.1.2`, data: { ...CALL, costUsd: 1.25 } },
+    { type: 'network.connection', id: `line:${runId}.1.4`, data: CONNECTION },
+  ]);
 });

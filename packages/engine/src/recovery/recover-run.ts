@@ -14,9 +14,9 @@ import {
   type AttemptRemains,
   orWarn,
   warnOfSurvivors,
-  atLeast,
-  findEarlierUse,
+  countLeftUsage,
   endingOfResult,
+  withAnswers,
   findLeftWork,
   type MayPass,
   readResult,
@@ -29,6 +29,7 @@ import {
   removeAttemptFolders,
   WAIT_SOURCE,
   keepLeftLines,
+  type LeftCounts,
 } from '../attempt/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { endUnsettled } from './end-unsettled.ts';
@@ -142,7 +143,7 @@ async function recoverAttempt(
   const { attempt } = launched;
   warnOfSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
-  await keepLeftLines(record, remains, remains.paths.events, events);
+  const left = await keepLeftLines(record, remains, remains.paths.events, events, rooms.budget.cost);
   const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
@@ -151,12 +152,10 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
+      ending: endingOf(found, left, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
-      // The counters died with the host; what it had recorded because of a cap is charged.
-      countUsage: (reported) =>
-        atLeast(reported ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
+      countUsage: (reported) => countLeftUsage(rooms, remains.runId, left, reported),
       mayPass,
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
@@ -211,8 +210,8 @@ function findWait(events: readonly StoredEvent[], attempt: number): string {
   return note === undefined ? '' : ` as it waited to settle the run (${note.data.message})`;
 }
 
-function endingOf(found: FoundResult, wasStarted: boolean, why: string): Ending {
-  if (found.kind === 'valid') return endingOfResult(found.result);
+function endingOf(found: FoundResult, { seen }: LeftCounts, wasStarted: boolean, why: string): Ending {
+  if (found.kind === 'valid') return withAnswers(endingOfResult(found.result), seen);
   const detail = `${why} ${wasStarted ? 'while the run was under way' : 'before the agent was started'}`;
   return { kind: 'failed', failure: { reason: 'lost', detail: detail.slice(0, 8000) } };
 }

@@ -104,12 +104,26 @@ function listen(
       health.beat(nowMs);
       stall.setModelFailing(options.isModelFailing());
       if (line.kind === 'heartbeat') stall.beat(nowMs, line.counters);
-      else stall.progress(nowMs);
+      else if (!isOfNetwork(line)) stall.progress(nowMs);
       if (isTerminal(line.kind)) seen.lastWord = line;
       options.onLine(line);
     },
     onMalformed: options.onMalformed,
   });
+}
+
+/** Counted with the beats, which know whether it moved the agent on: a request that fails again did not. */
+function isOfNetwork(line: WorkerLine): boolean {
+  switch (line.kind) {
+    case 'network.connection':
+    case 'model.called':
+    case 'model.usage':
+      return true;
+    case 'policy.denied':
+      return line.denial.layer === 'network';
+    default:
+      return false;
+  }
 }
 
 /** Returns a function that ends the checks. */

@@ -12,6 +12,7 @@ import type {
 import { openCaptures, type Captures } from './captures.ts';
 import type { Control } from './control.ts';
 import { createMeter, type Meter } from './meter.ts';
+import type { AttemptNetwork } from '../network/index.ts';
 import type { RuntimeDriver } from '../runtimes/index.ts';
 import type { LineWriter } from './line-writer.ts';
 import { openAttachedOutput, type AttachedOutput } from './attached-output.ts';
@@ -48,6 +49,8 @@ export interface AttemptContext {
   /** Null if no person reads along. */
   readonly attached: AttachedOutput | null;
   driver: RuntimeDriver | null;
+  /** The way out of the sandbox; null before it is open, and where there is none. */
+  network: AttemptNetwork | null;
   /** The conversation that the agent continues; `undefined` once it was found to be missing. */
   resume: Job['resume'];
   env: Record<string, string>;
@@ -75,6 +78,7 @@ export function createAttemptContext(options: {
     gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
     attached: options.job.attached?.output === true ? openAttachedOutput(options.control.stop) : null,
     driver: null,
+    network: null,
     resume: options.job.resume,
     env: {},
     running: null,

@@ -15,6 +15,7 @@ export function startHeartbeat(context: AttemptContext): () => void {
       tokensOut: meter.usage.outputTokens,
       bytes: context.printedBytes,
     };
+    context.network?.reportUsage(); // a beat is counted with the newest figures, and an unreached model grows no other
     context.writer.write({
       kind: 'heartbeat',
       counters: { ...difference(now, last), ...lookAtTree(context) },

@@ -11,7 +11,9 @@ const OWN_WORDS = new Set([
   'enforced',
   'kind',
   'layer',
+  'lastStop',
   'lens',
+  'outcome',
   'phase',
   'purpose',
   'reason',
@@ -19,6 +21,8 @@ const OWN_WORDS = new Set([
   'request',
   'signal',
   'status',
+  'verdict',
+  'via',
   'waiting',
 ]);
 

@@ -38,6 +38,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
   const startedAt = performance.now();
   const spec = buildSandboxSpec(options.job ?? context.job, {
     purpose: options.purpose,
+    network: context.network,
     argv: ['/bin/sh', '-c', options.command],
     env: context.env,
   });

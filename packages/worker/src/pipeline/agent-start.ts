@@ -65,6 +65,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
       stdin: command.stdin === null && job.attached?.input !== true ? 'closed' : 'pipe',
       stdout: command.stdout ?? 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
+      network: context.network,
     },
     coordination,
     close: async () => coordination?.close(),
@@ -107,11 +108,12 @@ function settingsOf({ job }: AttemptContext): DriverInput['settings'] {
 }
 
 function endpointOf(context: AttemptContext): Pick<DriverInput, 'endpoint'> {
-  const model = context.job.broker?.model;
+  const { job, network } = context;
+  const model = network?.model;
   if (!model) return {};
   return {
     endpoint: {
-      baseUrl: `http://127.0.0.1:${brokerPort(context.job, 'agent')}${model.pathPrefix}`,
+      baseUrl: `http://127.0.0.1:${brokerPort(job, { network, purpose: 'agent' })}${model.pathPrefix}`,
       apiKey: model.placeholder,
     },
   };

@@ -5,6 +5,7 @@
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
 import { findNestedControls, listHeldPaths } from './nested-controls.ts';
+import type { OpenNetwork } from '../network/index.ts';
 import type { AgentFile, ProjectMask } from '../runtimes/index.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
@@ -42,6 +43,8 @@ const NO_RETRIES: Readonly<Record<string, string>> = {
 
 export interface ViewOptions {
   readonly purpose: SandboxPurpose;
+  /** The attempt's way out. */
+  readonly network: OpenNetwork | null;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly files?: readonly AgentFile[];
@@ -59,9 +62,10 @@ export interface ViewOptions {
   readonly masks?: readonly ProjectMask[];
 }
 
-/** Whether this purpose may reach the network through the broker. */
-export function hasNetwork(job: Job, purpose: SandboxPurpose): boolean {
-  return job.broker !== null && (purpose === 'agent' || (purpose === 'setup' && job.broker.offersProxy));
+/** The way out, for a purpose that may use it. */
+function findNetwork({ network, purpose }: ViewOptions): OpenNetwork | null {
+  const isForIt = purpose === 'agent' || (purpose === 'setup' && network?.offersProxy === true);
+  return isForIt ? network : null;
 }
 
 /** Whether its processes have the host's own loopback, where the broker listens by itself and no relay is needed. */
@@ -71,8 +75,8 @@ function sharesHostNetwork(job: Job, purpose: SandboxPurpose): boolean {
 }
 
 /** The port on 127.0.0.1 of broker and proxy, inside. */
-export function brokerPort(job: Job, purpose: SandboxPurpose): number {
-  const own = sharesHostNetwork(job, purpose) ? job.broker?.loopbackPort : undefined;
+export function brokerPort(job: Job, { network, purpose }: Pick<ViewOptions, 'network' | 'purpose'>): number {
+  const own = sharesHostNetwork(job, purpose) ? network?.loopbackPort : undefined;
   return own ?? INSIDE.relayPort;
 }
 
@@ -82,10 +86,10 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
   const readOnly = isAgent && grant.mode === 'suggest';
   const onHostNetwork = sharesHostNetwork(job, options.purpose);
   const nested = isAgent && !readOnly && grant.sandbox !== 'none' ? findNestedControls(job) : [];
-  const isRelayed = hasNetwork(job, options.purpose) && !onHostNetwork;
+  const relayedNetwork = onHostNetwork ? null : findNetwork(options);
   return {
     kind: grant.sandbox,
-    argv: isRelayed ? relayed(job, options.argv) : [...options.argv],
+    argv: relayedNetwork ? relayed(job, options.argv) : [...options.argv],
     env: insideEnv(job, options),
     cwd: (isAgent ? workspace.startIn : undefined) ?? workspace.cwd,
     workspace: { source: workspace.path, target: workspace.mountPath, readOnly },
@@ -94,8 +98,8 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
       ...sandbox.binds,
       ...(isAgent ? (sandbox.agentBinds ?? []) : []),
       ...agentGitBinds(job, options),
-      ...(isRelayed && job.broker
-        ? [{ source: job.broker.socket, target: INSIDE.brokerSocket, writable: true }]
+      ...(relayedNetwork
+        ? [{ source: relayedNetwork.socket, target: INSIDE.brokerSocket, writable: true }]
         : []),
       ...(options.toolSocket
         ? [{ source: options.toolSocket, target: INSIDE.toolSocket, writable: true }]
@@ -204,8 +208,8 @@ function listOwnPrograms({ sandbox }: Job): string[] {
 }
 
 function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
-  const proxied = hasNetwork(job, options.purpose) && job.broker?.offersProxy === true;
-  const proxy = `http://127.0.0.1:${brokerPort(job, options.purpose)}`;
+  const proxied = findNetwork(options)?.offersProxy === true;
+  const proxy = `http://127.0.0.1:${brokerPort(job, options)}`;
   const isOffline = !proxied && !sharesHostNetwork(job, options.purpose);
   return {
     ...QUIET_PROGRAMS,
@@ -215,7 +219,7 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
     TMPDIR: '/tmp',
     CAISSON_RUN_ID: job.runId,
     CAISSON_MAILBOX: job.grant.sandbox === 'none' ? job.paths.mailbox : `${job.workspace.mountPath}/.caisson`,
-    ...serviceEnv(job, options.purpose),
+    ...serviceEnv(job, options),
     [MARKER_NAME]: `${job.runId}.${job.attempt}`,
     ...(proxied
       ? {
@@ -231,10 +235,9 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
 }
 
 /** How an agent finds the services whose key it does not have. */
-function serviceEnv(job: Job, purpose: SandboxPurpose): Record<string, string> {
-  if (!hasNetwork(job, purpose)) return {};
-  const base = `http://127.0.0.1:${brokerPort(job, purpose)}`;
-  const entries = (job.broker?.services ?? []).flatMap(({ name, pathPrefix, placeholder }) => {
+function serviceEnv(job: Job, options: ViewOptions): Record<string, string> {
+  const base = `http://127.0.0.1:${brokerPort(job, options)}`;
+  const entries = (findNetwork(options)?.services ?? []).flatMap(({ name, pathPrefix, placeholder }) => {
     const stem = `CAISSON_SERVICE_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
     return [
       [`${stem}_URL`, `${base}${pathPrefix}`],

@@ -204,7 +204,7 @@ test('a socket path longer than the kernel allows works', async () => {
   const root = mkdtempSync(join(tmpdir(), 'net-'));
   const folder = join(root, 'x'.repeat(120));
   mkdirSync(folder);
-  const network = await openTestNetwork({ socketPath: join(folder, 'n.sock') });
+  const network = await openTestNetwork({ socket: join(folder, 'n.sock') });
   expect(existsSync(join(folder, 'n.sock'))).toBe(true);
   await network.close();
   expect(existsSync(join(folder, 'n.sock'))).toBe(false);

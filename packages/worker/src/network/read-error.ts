@@ -1,10 +1,6 @@
-/**
- * Why a request brought no answer that an agent can use. `api-error` is any other error of the API, `stream-cut` an
- * answer that broke off, `no-connection` none at all.
- */
+/** Why a request brought no answer that an agent can use. */
+import type { ModelError } from '@caisson/protocol';
 import { members } from './members.ts';
-
-export type ModelError = 'auth' | 'overloaded' | 'rate-limit' | 'api-error' | 'stream-cut' | 'no-connection';
 
 /** By the status of an answer that is none of 2xx. */
 export function errorOfStatus(status: number): ModelError {

@@ -13,6 +13,7 @@ const NONE = {
   isWhole: false,
   refusals: 0,
   lastStop: null,
+  pending: [],
   lastFailure: null,
   hasAnswered: false,
   failedInRow: 0,

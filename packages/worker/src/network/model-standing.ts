@@ -1,7 +1,6 @@
 /** How the model has answered so far: what failed last and how often in a row, how long it took, what it called. */
 import type { Clock } from '@caisson/ground';
-import type { ObservedUsage } from './contract.ts';
-import type { ModelError } from './read-error.ts';
+import type { ModelError, ObservedUsage } from '@caisson/protocol';
 
 /** What became of one request. */
 export type Outcome =
@@ -30,7 +29,7 @@ export interface ModelStanding {
   readonly underWay: number;
   read(): Omit<
     ObservedUsage,
-    'answers' | 'estimated' | 'isWhole' | 'refusals' | 'lastStop' | 'byModel' | 'unreachedMs'
+    'answers' | 'estimated' | 'isWhole' | 'refusals' | 'lastStop' | 'byModel' | 'pending' | 'unreachedMs'
   >;
 }
 

@@ -25,14 +25,14 @@ const HEADERS_MS = 30_000;
 const KEEP_ALIVE_MS = 120_000;
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
 
-/** Opens the network of one attempt. */
+/** Resolves when the socket listens. Throws NetworkOpenError. */
 export async function openNetwork(
   settings: NetworkSettings,
   options: OpenNetworkOptions,
 ): Promise<OpenNetwork> {
   const { redact } = createRedactor(inAnyCase([...keysOf(options), ...(options.secrets ?? [])]));
   const model = options.model === null ? null : createModelDoorway(options.model, settings.clock, redact);
-  const services = (options.services ?? []).map(createServiceDoorway);
+  const services = options.services.map(createServiceDoorway);
   const doorways = model === null ? services : [model, ...services];
   const log = createConnectionLog({
     clock: settings.clock,
@@ -41,15 +41,15 @@ export async function openNetwork(
   });
   const rules = createHostRules(options.hosts);
   const proxy = createForwardProxy(rules, log, settings.resolveName ?? resolveBySystem);
-  const stops = [await listenOnSocket(createGate(doorways, proxy, log), options.socketPath)];
+  const stops = [await listenOnSocket(createGate(doorways, proxy, log), options.socket)];
   let loopbackPort: number | null = null;
-  if (options.onLoopback === true) {
+  if (options.onLoopback) {
     const post = await listenOnLoopback(createGate(doorways, proxy, log));
     loopbackPort = post.port;
     stops.push(post.stop);
   }
   return {
-    socket: options.socketPath,
+    socket: options.socket,
     model: model === null ? null : { pathPrefix: model.pathPrefix, placeholder: model.placeholder },
     services: services.map(({ name, pathPrefix, placeholder }) => ({ name, pathPrefix, placeholder })),
     offersProxy: rules.texts.length > 0,
@@ -159,7 +159,7 @@ function stopper(server: Server): () => Promise<void> {
 }
 
 function keysOf(options: OpenNetworkOptions): { name: string; value: string }[] {
-  const services = (options.services ?? []).map(({ name, apiKey }) => ({ name, value: apiKey }));
+  const services = options.services.map(({ name, apiKey }) => ({ name, value: apiKey }));
   const key = options.model?.apiKey ?? null;
   return key === null ? services : [{ name: 'api-key', value: key }, ...services];
 }

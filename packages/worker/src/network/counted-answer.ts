@@ -1,9 +1,10 @@
 /** One request to a model and its answer: what it used, by its own word or by an estimate, and which tools it called. */
+import type { EarlyStop, ModelError, TokenCounts } from '@caisson/protocol';
 import { tokensInBackground, tokensOfBytes, tokensOfPiece } from './estimate-usage.ts';
 import { readCalls, type ToolCall } from './read-calls.ts';
-import { readError, type ModelError } from './read-error.ts';
-import { readStop, type EarlyStop } from './read-stop.ts';
-import { readUsage, type TokenCounts } from './read-usage.ts';
+import { readError } from './read-error.ts';
+import { readStop } from './read-stop.ts';
+import { readUsage } from './read-usage.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 export const NO_TOKENS: TokenCounts = {
@@ -38,11 +39,13 @@ export interface AnswerCounts {
   add(model: string, more: TokenCounts): void;
   /** A tool was called. */
   called(): void;
+  /** A piece of the request was sent. */
+  sent(): void;
 }
 
 /** `path` names the model in Gemini's requests. */
 export function createCountedAnswer(path: string, counts: AnswerCounts): CountedAnswer {
-  const request = createRequestBody();
+  const request = createRequestBody(counts.sent);
   const calls = createCallList(counts.called);
   let model: string | null = null;
   let said = NO_TOKENS;
@@ -122,7 +125,7 @@ function createCallList(onCall: () => void): {
 }
 
 /** Kept until it is known whether the answer names its model: a request of many megabytes is only counted. */
-function createRequestBody(): {
+function createRequestBody(onAdd: () => void): {
   add(this: void, chunk: Buffer): void;
   bytes(): number;
   model(): string | null;
@@ -130,24 +133,34 @@ function createRequestBody(): {
 } {
   let parts: Buffer[] = [];
   let bytes = 0;
-  const parsed = (): unknown => {
-    try {
-      return JSON.parse(Buffer.concat(parts).toString('utf8'));
-    } catch {
-      return null;
-    }
+  let read: { bytes: number; model: string | null; hasTools: boolean } | null = null;
+  /** Parsed once as long as nothing is added. */
+  const look = (): { model: string | null; hasTools: boolean } => {
+    if (read?.bytes === bytes) return read;
+    const body = parseJson(parts);
+    read = { bytes, model: readUsage(body)?.model ?? null, hasTools: hasTools(body) };
+    return read;
   };
   return {
     add(chunk) {
       bytes += chunk.length;
       if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
       else parts = [];
+      onAdd();
     },
     bytes: () => bytes,
-    model: () => readUsage(parsed())?.model ?? null,
+    model: () => look().model,
     // What is too long to be kept is no title or summary.
-    offersTools: () => bytes > MAX_BODY_BYTES || hasTools(parsed()),
+    offersTools: () => bytes > MAX_BODY_BYTES || look().hasTools,
   };
+}
+
+function parseJson(parts: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+  } catch {
+    return null;
+  }
 }
 
 function hasTools(body: unknown): boolean {

@@ -1,7 +1,6 @@
 /** How an answer of a model ended, if the model did not end it normally. */
+import type { EarlyStop } from '@caisson/protocol';
 import { list, members, type Members } from './members.ts';
-
-export type EarlyStop = 'refusal' | 'max-tokens';
 
 const GEMINI_REFUSES = /^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$|^(?:BLOCKLIST|SPII)$/;
 

@@ -1,12 +1,6 @@
 /** The reported usage of a model's answer, in any of the four wire formats. */
+import type { TokenCounts } from '@caisson/protocol';
 import { members, type Members } from './members.ts';
-
-export interface TokenCounts {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-}
 
 export interface AnswerUsage {
   /** `null` if this piece of the answer does not name it. */

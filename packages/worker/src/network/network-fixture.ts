@@ -5,8 +5,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
-import { createNetwork } from './create-network.ts';
 import type { ConnectionRecord, NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
+import { openNetwork } from './open-network.ts';
 
 export interface Reply {
   readonly status: number;
@@ -44,18 +44,21 @@ export async function openTestNetwork(
   cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
   const records: ConnectionRecord[] = [];
   const waiting = new Set<() => void>();
-  const opened = await createNetwork({ clock: systemClock, ...settings }).open({
-    runId: 'run_00000000000000000000',
-    attempt: 1,
-    socketPath: join(folder, 'n.sock'),
-    hosts: [],
-    model: null,
-    onConnection: (record) => {
-      records.push(record);
-      for (const check of waiting) check();
+  const opened = await openNetwork(
+    { clock: systemClock, ...settings },
+    {
+      socket: join(folder, 'n.sock'),
+      hosts: [],
+      model: null,
+      services: [],
+      onLoopback: false,
+      onConnection: (record) => {
+        records.push(record);
+        for (const check of waiting) check();
+      },
+      ...options,
     },
-    ...options,
-  });
+  );
   cleanups.push(() => opened.close());
   return {
     ...opened,
@@ -86,7 +89,7 @@ export async function startOrigin(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function askThrough(socketPath: string, path: string, options: AskOptions = {}): Promise<Reply> {
+export function askThrough(socketPath: string, path: string, options: AskOptions = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       { socketPath, path, method: options.method ?? 'GET', headers: options.headers ?? {} },

@@ -4,33 +4,28 @@
  */
 import type { Transform } from 'node:stream';
 import type { Clock } from '@caisson/ground';
+import type { ModelCall, ModelError, ObservedUsage, TokenCounts } from '@caisson/protocol';
 import {
   createAnswerReader,
   createBlindReader,
   type AnswerEnd,
   type AnswerListener,
 } from './answer-reader.ts';
-import type { ModelCall, ObservedUsage } from './contract.ts';
-import { createCountedAnswer, NO_TOKENS, plusTokens, type CountedAnswer } from './counted-answer.ts';
+import type { WatchedUsage } from './contract.ts';
+import { createCountedAnswer, plusTokens, type CountedAnswer } from './counted-answer.ts';
 import { createModelReach, type ModelReach } from './model-reach.ts';
 import { createModelStanding, type Outcome } from './model-standing.ts';
-import { errorOfStatus, type ModelError } from './read-error.ts';
-import type { EarlyStop } from './read-stop.ts';
-import type { TokenCounts } from './read-usage.ts';
+import { errorOfStatus } from './read-error.ts';
+import { Tally } from './usage-tally.ts';
 
-const MAX_MODELS = 31;
 const MAX_NAME = 200;
+const MAX_DETAIL = 1000;
 
-export interface UsageCounter {
+export interface UsageCounter extends WatchedUsage {
   /** A request that a model answers; its path is normalised. */
   ask(path: string): CountedRequest;
-  read(): ObservedUsage;
   /** No answer will end any more: what is under way is estimated as it is. */
   close(): void;
-  /** Called when an answer begins and when a request has ended. */
-  onChange: () => void;
-  /** Called when a request has ended. */
-  onCall: (call: ModelCall) => void;
 }
 
 export interface CountedRequest {
@@ -51,81 +46,74 @@ export interface CountedRequest {
   unreached(why: string): void;
 }
 
-/** `redact` removes keys that a server put into its name of the model. */
+/** `redact` removes keys that a server put into a name or into the reason for a failure. */
 export function createUsageCounter(
   clock: Clock,
   redact: (text: string) => string = (text) => text,
 ): UsageCounter {
-  const open = new Set<() => void>();
-  const tally = new Tally();
+  const open = new Set<OpenRequest>();
+  const tidy = (text: string, maxCharacters = MAX_NAME): string =>
+    redact(text).slice(0, maxCharacters).toWellFormed();
+  const tally = new Tally(tidy);
   const standing = createModelStanding(clock);
   const reach = createModelReach(clock);
   const counter: UsageCounter = {
     onChange: () => undefined,
+    onGrowth: () => undefined,
     onCall: () => undefined,
-    read: () => ({ ...tally.read(standing.underWay), ...standing.read(), unreachedMs: reach.unreachedMs() }),
+    read() {
+      const { openTool, ...rest } = standing.read();
+      return {
+        ...tally.read(standing.underWay),
+        pending: listPending(open, tidy),
+        ...rest,
+        openTool: openTool === null ? null : tidy(openTool),
+        unreachedMs: reach.unreachedMs(),
+      };
+    },
     close() {
-      for (const cutOff of open) cutOff();
+      for (const { leave } of open) leave();
     },
     ask(path) {
       const startedMs = clock.monotonicMs();
       const ended = (call: Omit<ModelCall, 'durationMs'>): void => {
-        const model = redact(call.model).slice(0, MAX_NAME).toWellFormed();
-        counter.onCall({ ...call, model, durationMs: Math.round(clock.monotonicMs() - startedMs) });
+        const durationMs = Math.round(clock.monotonicMs() - startedMs);
+        counter.onCall({ ...call, model: tidy(call.model), durationMs });
         counter.onChange();
       };
-      const counting = { tally, standing, reach, startedMs, open, changed: () => counter.onChange(), ended };
-      return countRequest(counting, path);
+      const counted = countRequest(
+        {
+          ...{ tally, standing, reach, startedMs, open, ended },
+          tidy: (text) => tidy(text, MAX_DETAIL),
+          changed: () => counter.onChange(),
+          grew: () => counter.onGrowth(),
+        },
+        path,
+      );
+      counter.onChange();
+      return counted;
     },
   };
   return counter;
 }
 
-/** The sums of what was counted. */
-class Tally {
-  readonly #byModel = new Map<string, TokenCounts>();
-  readonly #estimated = { answers: 0, inputTokens: 0, outputTokens: 0 };
-  answers = 0;
-  cut = 0;
-  refusals = 0;
-  /** Which answer to the task began last, and how it stopped. */
-  lastForTask: number | null = null;
-  lastStop: EarlyStop | null = null;
+/** A request that is under way. */
+interface OpenRequest {
+  /** Ends it as one whose client went away. */
+  leave(): void;
+  readonly answer: CountedAnswer;
+}
 
-  add(model: string, more: TokenCounts): void {
-    const name = this.#byModel.has(model) || this.#byModel.size < MAX_MODELS ? model : 'other models';
-    this.#byModel.set(name, plusTokens(this.#byModel.get(name) ?? NO_TOKENS, more));
-  }
+const MAX_PENDING = 32;
 
-  beginForTask(ordinal: number): void {
-    this.lastForTask = ordinal;
-    this.lastStop = null;
-  }
-
-  /** Adds what the answer did not say itself, and returns it. */
-  estimate(answer: CountedAnswer, isWhole: boolean): TokenCounts | null {
-    const missing = answer.estimate(isWhole);
-    if (missing === null) return null;
-    const { model, inputTokens, outputTokens } = missing;
-    const tokens = { ...NO_TOKENS, inputTokens, outputTokens };
-    this.add(model, tokens);
-    this.#estimated.answers += 1;
-    this.#estimated.inputTokens += inputTokens;
-    this.#estimated.outputTokens += outputTokens;
-    return tokens;
-  }
-
-  read(underWay: number) {
-    const { answers, cut, refusals, lastStop } = this;
-    return {
-      answers,
-      estimated: { ...this.#estimated },
-      isWhole: answers > 0 && underWay + cut + this.#estimated.answers === 0,
-      refusals,
-      lastStop,
-      byModel: [...this.#byModel].map(([model, counts]) => ({ model, ...counts })),
-    };
-  }
+function listPending(
+  open: ReadonlySet<OpenRequest>,
+  tidy: (text: string) => string,
+): ObservedUsage['pending'] {
+  return [...open]
+    .slice(0, MAX_PENDING)
+    .flatMap(({ answer }) => answer.estimate(false) ?? [])
+    .map((estimate) => ({ ...estimate, model: tidy(estimate.model) }));
 }
 
 interface Counting {
@@ -133,25 +121,26 @@ interface Counting {
   readonly standing: ReturnType<typeof createModelStanding>;
   readonly reach: ModelReach;
   readonly startedMs: number;
-  /** What ends each request that is under way. */
-  readonly open: Set<() => void>;
+  readonly open: Set<OpenRequest>;
+  /** A reason without secrets, and short. */
+  tidy(text: string): string;
   changed(): void;
+  grew(): void;
   ended(call: Omit<ModelCall, 'durationMs'>): void;
 }
 
 function countRequest(counting: Counting, path: string): CountedRequest {
-  const { tally, standing, reach, startedMs, open, changed, ended } = counting;
+  const { tally, standing, reach, startedMs, open, tidy, changed, ended } = counting;
   const isAlone = standing.underWay === 0;
   standing.begin();
-  const add = (model: string, more: TokenCounts): void => tally.add(model, more);
-  const answer = createCountedAnswer(path, { add, called: standing.called });
+  const answer = createGrowingAnswer(counting, path);
   let ordinal: number | null = null;
   let canBeRead = true;
   let problem = 'no answer came from the model';
   // What is asked beside something else is for the task if it offers tools: a title or a summary offers none.
   const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
-    open.delete(leave);
+    open.delete(request);
     const estimate = isCharged ? tally.estimate(answer, how === 'whole') : null;
     if (ordinal !== null && how !== 'whole') tally.cut += 1;
     if (answer.stop === 'refusal') tally.refusals += 1;
@@ -162,8 +151,8 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   const fail = (cause: ModelError, detail: string): Outcome => {
     return { kind: 'failed', cause, detail, isForTask: answer.offersTools };
   };
-  const leave = (): void => end('left', { kind: 'left' }, true);
-  open.add(leave);
+  const request = { answer, leave: () => end('left', { kind: 'left' }, true) };
+  open.add(request);
   const listener: AnswerListener = {
     receive: answer.receive,
     miss: answer.miss,
@@ -174,12 +163,12 @@ function countRequest(counting: Counting, path: string): CountedRequest {
     connected: reach.connected,
     unreached(why) {
       reach.unreached(startedMs);
-      problem = `the model could not be reached: ${why}`;
+      problem = tidy(`the model could not be reached: ${why}`);
     },
     // Without an answer these were our own words; a client that went away may have left one to be paid for.
     closed(hasAll) {
       if (hasAll && ordinal === null) end('whole', fail('no-connection', problem), false);
-      else leave();
+      else request.leave();
     },
     answered(status, contentType, isReadable) {
       if (status < 200 || status > 299) {
@@ -195,14 +184,35 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   };
 }
 
+/** Reports whatever adds to its counts or to its estimate. */
+function createGrowingAnswer({ tally, standing, grew }: Counting, path: string): CountedAnswer {
+  return createCountedAnswer(path, {
+    add(model, more) {
+      tally.add(model, more);
+      grew();
+    },
+    called() {
+      standing.called();
+      grew();
+    },
+    sent: grew,
+  });
+}
+
 function describeCall(
   { model, said }: CountedAnswer,
   estimate: TokenCounts | null,
   outcome: Outcome,
 ): Omit<ModelCall, 'durationMs'> {
+  const tokens = estimate === null ? said : plusTokens(said, estimate);
   return {
     model,
-    tokens: estimate === null ? said : plusTokens(said, estimate),
+    tokens: {
+      input: tokens.inputTokens,
+      output: tokens.outputTokens,
+      cacheRead: tokens.cacheReadTokens,
+      cacheWrite: tokens.cacheWriteTokens,
+    },
     ...(estimate === null ? {} : { isEstimate: true }),
     outcome: outcome.kind,
     ...(outcome.kind === 'failed' ? { detail: outcome.detail } : {}),

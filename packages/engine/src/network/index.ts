@@ -1,2 +1,0 @@
-export type * from './contract.ts';
-export { createNetwork } from './create-network.ts';
