@@ -222,10 +222,10 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     ['down --now', (project: Project) => project.caisson('down', '--now')],
     ['down --drain 100ms', (project: Project) => project.caisson('down', '--drain', '100ms')],
     [
-      'SIGTERM',
+      'SIGINT',
       async (project: Project) => {
         const { pid } = await readStatus(project);
-        process.kill(pid, 'SIGTERM');
+        process.kill(pid, 'SIGINT');
         await until('it has ended', () => isGone(pid), 30_000);
       },
     ],
@@ -248,7 +248,7 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
       'it is up',
       async () => (await project.caisson('logs', stdout.trim(), '--stdout')).stdout === 'up\n',
     );
-    process.kill(pid, 'SIGTERM');
+    process.kill(pid, 'SIGINT');
     await until('it stops', () => readLog(project).includes('Stopping'));
     const saidMs = performance.now();
     await until('the next one is another one', () => performance.now() - saidMs > 300);

@@ -35,8 +35,8 @@ const show = async (project: Project, runId: string): Promise<DispatchResult> =>
   JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as DispatchResult;
 
 describe('a daemon', { timeout: 120_000 }, () => {
-  it('that is killed is replaced by the next one, and its run ends once', async () => {
-    const project = createProject();
+  it('that is killed, and whose workers end with it, is replaced by the next one, and its run ends once', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 0s }\n' });
     const killed = await serve(project);
     const { runId, mark } = await startSleeper(project);
     process.kill(killed, 'SIGKILL');
@@ -62,7 +62,9 @@ describe('a daemon', { timeout: 120_000 }, () => {
       expect([refused.code, refused.stderr]).toEqual([
         1,
         expect.stringMatching(
-          new RegExp(`is stopped \\(pid ${pid}, .*kill -CONT ${pid}\\. Or end it: kill -KILL ${pid}`),
+          new RegExp(
+            `is stopped \\(pid ${pid}, .*kill -CONT ${pid}\\. Or replace it: caisson up -d --replace`,
+          ),
         ),
       ]);
     }

@@ -42,6 +42,8 @@ const WORDS: EnvelopeHandlers<string> = {
       `${text(workspace.kind)} in ${text(workspace.path)}`,
       `worker pid ${text(handle.pid)}`,
     ]),
+  'run.adopted': ({ host, epoch, previousHost }) =>
+    `by ${text(host)} after ${text(previousHost)}, epoch ${epoch}`,
   'workspace.brought': ({ folders }) => text(folders.join(', ')),
   'attempt.ended': ({ failure, nextAttempt, delayMs }) =>
     sentence([describeFailure(failure), `attempt ${nextAttempt} in ${formatDuration(delayMs)}`]),

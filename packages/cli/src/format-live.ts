@@ -37,8 +37,14 @@ export function describeLive({ live, waitsFor, runId }: DispatchResult, now: num
       ? []
       : labelled('no progress', `${stall.reason} for ${ago(stall.since)}: ${stall.detail}`)),
     ...describeWaiting(runId, waitsFor),
-    ...(source === 'ledger' ? ['its host did not answer in time: this is what is recorded'] : []),
+    ...(source === 'ledger' ? [describeSilence(live)] : []),
   ];
+}
+
+function describeSilence({ isAlone }: LiveRun): string {
+  return isAlone
+    ? 'its daemon is gone, and the agent goes on for a while: caisson up -d adopts it'
+    : 'its host did not answer in time: this is what is recorded';
 }
 
 function describeCounts({ turns, toolCalls, tokens, costUsd }: LiveRun): string[] {

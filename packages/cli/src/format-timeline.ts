@@ -51,6 +51,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'run.queued': ({ position }) => `position ${position}`,
   'run.placed': nothing,
   'attempt.launched': nothing,
+  'run.adopted': ({ host }) => `by ${host}`,
   'workspace.brought': ({ folders }) => folders.join(', '),
   'attempt.ended': ({ failure }) => nameFailure(failure),
   'run.stalled': ({ reason }) => reason,

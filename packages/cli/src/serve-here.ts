@@ -1,6 +1,6 @@
 /** `caisson up` in the foreground, or as the process that `up -d` and systemd start. */
 import { serveProject, type ServedProject } from '@caisson/engine';
-import { BusTopic, definedOnly } from '@caisson/protocol';
+import { BusTopic, definedOnly, type StopOrder } from '@caisson/protocol';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { cutToWidth, formatDuration, nameFailure } from './format-values.ts';
 import type { Output } from './output.ts';
@@ -9,15 +9,17 @@ import { onStopSignals } from './stop-signals.ts';
 import { VERSION } from './version.ts';
 
 const MAX_TASK_COLUMNS = 120;
+const STOPPING = 'Stopping; the work of its runs is kept. A second signal forces.';
+const LEAVING = 'Leaving; running agents go on and wait for the next daemon. A second signal stops them.';
 
 export async function serveHere(stateDir: string | undefined, output: Output): Promise<ExitCode> {
   let served: ServedProject | null = null;
-  let isAsked = false;
-  const forgetSignals = onStopSignals(({ force }) => {
-    say(output, force ? 'Forcing.' : 'Stopping; the work of its runs is kept. A second signal forces.');
-    isAsked = true;
+  let order: StopOrder | null = null;
+  const forgetSignals = onStopSignals(({ signal, force }) => {
+    order ??= signal === 'SIGINT' ? { now: true } : { leave: true };
+    say(output, force ? 'Forcing.' : 'now' in order ? STOPPING : LEAVING);
     if (force) served?.force();
-    else served?.stop({ now: true });
+    else served?.stop(order);
   });
   try {
     served = await serveProject({
@@ -26,7 +28,7 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
       ...definedOnly({ stateDir }),
     });
     report(served, output);
-    if (isAsked) served.stop({ now: true }); // while it was starting
+    if (order !== null) served.stop(order); // it came while it was starting
     await served.ended;
   } finally {
     forgetSignals();

@@ -1,7 +1,7 @@
 /** Builds the house: the only file that constructs rooms and connects them. */
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, definedOnly } from '@caisson/protocol';
 import type { SafeEventBus } from './bus/index.ts';
 import { createCallbacks } from './callbacks/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
@@ -21,6 +21,7 @@ import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, inheritVariables } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
+import { dispatchOnce } from './operations/dispatch-once.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
@@ -57,7 +58,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const rooms = openRooms(
     { config, env, cwd, options, base, services, sealer },
     {
-      dispatch: (request) => dispatcher.dispatch(request),
+      dispatch: (request) => dispatchOnce(engine, request),
       recoverDead: () => recoverDead({ isRepeated: true }),
     },
   );
@@ -73,17 +74,13 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     ));
     callbacks.resume();
   };
-  let recovering: Promise<Recovered> | null = null;
   const backoff = createHostBackoff(base.clock);
-  const recoverDead: Engine['recover'] = ({ isRepeated = false } = {}) => {
-    const how = isRepeated ? { backoff } : {};
-    const repairRefs = (): Promise<unknown> => repairOwnRefs({ ...base, config });
-    recovering ??= recover({ rooms, hosts, announce: openPost, repairRefs, ...how }).finally(() => {
-      recovering = null;
-    });
-    return recovering;
-  };
-  return {
+  const recoverDead = createRecovering(({ isRepeated = false, adopts = false, cancelled }) => {
+    const how = { hosts, announce: openPost, repairRefs: () => repairOwnRefs({ ...base, config }) };
+    const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
+    return recover({ rooms, ...how, adopt: adopts ? dispatcher.adopt : null, ...options });
+  });
+  const engine: Engine = {
     config,
     env,
     ...base,
@@ -94,6 +91,20 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     openPost,
     recover: recoverDead,
     close: () => closeRooms({ ...base, ...services, rooms, sealer, dispatcher }, post),
+  };
+  return engine;
+}
+
+type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;
+
+/** One at a time: calls that ask for the same share it, and others wait for their turn. */
+function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>): Engine['recover'] {
+  let current: { readonly key: string; readonly outcome: Promise<Recovered> } | null = null;
+  return async (options = {}) => {
+    const key = JSON.stringify(options);
+    while (current !== null && current.key !== key) await current.outcome.catch(() => undefined);
+    current ??= { key, outcome: start(options).finally(() => (current = null)) };
+    return await current.outcome;
   };
 }
 
@@ -121,7 +132,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
   const clock = systemClock;
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   const recorder = createRecorder({ ledger, clock });
-  const live = createLiveStates();
+  const live = createLiveStates((runId) => ledger.read({ runId }));
   recorder.listen((event) => live.receive(event));
   return {
     clock,
@@ -209,6 +220,7 @@ function openRooms(
     callbacks,
     requests: createRequestHandler({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
     sessions,
+    isDaemon: options.isDaemon ?? false,
     ...view,
     probeSandbox: () => probeSandboxHere(ledger.kv),
     seal: sealer.seal,

@@ -60,6 +60,7 @@ export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground'
 export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {
+  endForNext,
   findDaemon,
   reloadDaemon,
   requireDaemon,

@@ -60,6 +60,12 @@ export const Duration = z.pipe(
   z.union([z.string(), z.number()], 'expected a duration, for example 90s or 1h30m'),
   withUnits(parseDuration),
 );
+/** A duration that may be `0s`. */
+export const optionalTime = () =>
+  z.pipe(
+    z.union([z.string(), z.number()], 'expected a duration, for example 90s, or 0s'),
+    withUnits((text) => parseDuration(text, { minMs: 0 })),
+  );
 const sizeText = () => z.string('expected a size with its unit, for example 512m or 4g');
 
 /** `4g` or `512m`; bytes once parsed. */

@@ -13,6 +13,7 @@ import {
   list,
   money,
   named,
+  optionalTime,
   optional,
   SecretRef,
   Memory,
@@ -100,6 +101,11 @@ export const LimitsConfig = z.strictObject({
     'may-lower',
     Duration,
     'A run whose model cannot be connected to for this long fails with that reason. Default 45s.',
+  ),
+  adoptWithin: optional(
+    'may-lower',
+    optionalTime(),
+    'How long an agent of a daemon goes on when the daemon is gone, until the next daemon adopts it. 0s: it ends with the daemon. Default 2m.',
   ),
   failedAnswers: optional(
     'may-lower',

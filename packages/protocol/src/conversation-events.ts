@@ -39,6 +39,8 @@ export const conversationEvents = {
       what: z.string(),
       actionClass: z.string(),
       deadlineAt: Timestamp,
+      /** The worker's own id of its request. */
+      requestId: z.optional(z.string()),
     }),
   },
   'approval.decided': {

@@ -18,10 +18,10 @@ export const DaemonIdentity = z.object({
 export type DaemonIdentity = z.infer<typeof DaemonIdentity>;
 
 /**
- * `serving` accepts runs. `draining` accepts none and lets its own finish. `stopping` stops what is left and keeps its
- * work.
+ * `serving` accepts runs. `draining` accepts none and lets its own finish. `leaving` leaves running agents to the next
+ * daemon. `stopping` stops what is left and keeps its work.
  */
-export const DaemonPhase = z.enum(['serving', 'draining', 'stopping']);
+export const DaemonPhase = z.enum(['serving', 'draining', 'leaving', 'stopping']);
 export type DaemonPhase = z.infer<typeof DaemonPhase>;
 
 const DaemonRun = z.object({
@@ -49,9 +49,13 @@ export const DaemonStatus = z.object({
 });
 export type DaemonStatus = z.infer<typeof DaemonStatus>;
 
-/** How a daemon ends: it lets its runs finish for so long, or stops them at once. The work so far is kept. */
+/**
+ * How a daemon ends: it lets its runs finish for so long, leaves them to the next daemon, or stops them at once. The work
+ * so far is kept.
+ */
 export const StopOrder = z.union([
   z.strictObject({ drainMs: count() }),
+  z.strictObject({ leave: z.literal(true) }),
   z.strictObject({ now: z.literal(true) }),
 ]);
 export type StopOrder = z.infer<typeof StopOrder>;

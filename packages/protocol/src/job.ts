@@ -198,6 +198,8 @@ export const Job = z.object({
   heartbeatMs: z.int().check(z.positive()),
   spoolBytes: z.number().check(z.positive()),
   onHostLoss: z.enum(['stop', 'wait']),
+  /** With `wait`: where the next host reaches the worker, and how long the worker goes on without one. */
+  adoption: z.optional(z.object({ socket: AbsolutePath, withinMs: z.number().check(z.positive()) })),
   /** A person's streams around a plain command: frames on the worker's fd 4, input from its stdin. */
   attached: z.optional(
     z.object({

@@ -40,6 +40,8 @@ export const LiveRun = z.object({
   branch: z.optional(z.string()),
   /** Why its ending cannot be settled yet. */
   note: z.optional(z.string()),
+  /** Its daemon is gone: the agent goes on, and waits for the next one. */
+  isAlone: z.optional(z.literal(true)),
   /** `ledger`: the host did not answer in time, and this is what is recorded. */
   source: z.enum(['host', 'ledger']),
 });

@@ -1,5 +1,6 @@
 /** Events of a task and its run beside its lifecycle. */
 import * as z from 'zod/mini';
+import { Adoptable } from './adoption.ts';
 import type { EventTable } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Sha256 } from './ids.ts';
@@ -48,7 +49,15 @@ export const runEvents = {
         baselineCommit: z.optional(z.nullable(z.string())),
         baselineTree: z.optional(z.string()),
       }),
+      adoption: z.optional(Adoptable),
     }),
+  },
+  'run.adopted': {
+    version: 1,
+    durable: true,
+    summary:
+      'The host of the run is gone, its worker went on, and this host drives the run now. What a host of a lower epoch writes of it is refused.',
+    data: z.object({ host: z.string(), epoch: z.int(), previousHost: z.string() }),
   },
   'workspace.brought': {
     version: 1,

@@ -7,7 +7,8 @@
  *
  * W1  Nothing of the agent runs before `go`.
  * W2  Every ending except a lost host writes exactly one result.
- * W3  When the host is gone the sandbox is killed at once; there is no reader for a report.
+ * W3  When the host is gone the sandbox is killed at once, unless the job has the worker wait for the next host: then it
+ *     goes on, for a limited time (adoption.ts). Before `go` it never waits.
  * W4  The network is open from `go` to the end of the last process that may use it; what it saw is reported before the
  *     ending.
  */
@@ -16,6 +17,7 @@ import { STEPS, type Ending, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
   deny,
+  openAdoption,
   type AttemptContext,
   type Control,
   type WorkerEnvironment,
@@ -52,13 +54,18 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const { runId, attempt, paths } = job;
   const writer = createLineWriter({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
   const context = createAttemptContext({ job, writer, control, redactor, path: environment.path });
-  const stopWatching =
-    environment.parentPid === null
-      ? () => undefined
-      : watchHost(environment.parentPid, control.reportHostLost);
+  const watch = watchHost(environment.parentPid, control.reportHostLost);
   dieWithHost(context, control);
   writer.header(job.grant);
   writer.write({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
+  const adoption =
+    job.adoption === undefined
+      ? null
+      : await openAdoption(job.adoption, {
+          ...{ job, control, writer, watch },
+          openRequests: () => [...context.openRequests],
+          elapsedMs: () => performance.now() - startedAt,
+        });
   const stopBeating = startHeartbeat(context);
   const uncaught = catchUncaught(context);
   const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
@@ -69,10 +76,11 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
     uncaught.release();
   }
   stopBeating();
-  stopWatching();
+  watch.stop();
+  adoption?.close();
   await context.attached?.close();
+  await writer.close(); // an adopted worker's lines go over the stream that orders come from
   control.close();
-  await writer.close();
   return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
 }
 

@@ -11,7 +11,7 @@ const DEFAULT_DRAIN = '10m';
 const MAX_NAMED = 5;
 
 export const command = defineCommand({
-  usage: '[--drain DURATION | --now]',
+  usage: '[--drain DURATION | --leave | --now]',
   about:
     'The daemon accepts nothing more, lets its running and waiting runs finish, and ends. Runs that have not ended in time\n' +
     'are stopped: their work is kept, and they can be continued. Ctrl-C ends only the waiting here: the daemon goes on\n' +
@@ -22,6 +22,10 @@ export const command = defineCommand({
       value: 'DURATION',
       summary: `let its runs finish for at most this long; default ${DEFAULT_DRAIN}`,
     },
+    leave: {
+      type: 'boolean',
+      summary: 'end it and let running agents go on; the next daemon adopts them (limits.adoptWithin)',
+    },
     now: { type: 'boolean', summary: 'stop its runs at once, and keep their work' },
   },
   examples: [
@@ -30,18 +34,20 @@ export const command = defineCommand({
       says: 'End the daemon when its runs have ended, after ten minutes at the latest.',
     },
     { line: 'caisson down --drain 1h', says: 'The same with more patience.' },
+    {
+      line: 'caisson down --leave && caisson up -d',
+      says: 'Replace it while agents work, as caisson up -d --replace does.',
+    },
     { line: 'caisson down --now', says: 'Stop what it runs, keep the work, and end it.' },
   ],
   async run({ options, output }) {
-    const { drain, now, 'state-dir': stateDir } = options;
-    if (now && drain !== undefined)
-      throw new UsageError('--now waits for no run and --drain waits for them', {
+    const { drain, leave, now, 'state-dir': stateDir } = options;
+    if ([now, leave, drain !== undefined].filter(Boolean).length > 1)
+      throw new UsageError('--drain waits for the runs, --leave lets them go on, and --now stops them', {
         remedy: 'Use only one of them.',
       });
-    const order: StopOrder = now
-      ? { now: true }
-      : { drainMs: parseDuration(drain ?? DEFAULT_DRAIN, { minMs: 0 }) };
-    return await end(order, stateDir, output);
+    const drainMs = parseDuration(drain ?? DEFAULT_DRAIN, { minMs: 0 });
+    return await end(now ? { now } : leave ? { leave } : { drainMs }, stateDir, output);
   },
 });
 

@@ -1,4 +1,4 @@
-import { describeUnit, startDaemon } from '@caisson/engine';
+import { describeUnit, endForNext, startDaemon } from '@caisson/engine';
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -7,17 +7,22 @@ import { UsageError } from '../usage-error.ts';
 import { agreeFirst } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[--detach | --print-unit]',
+  usage: '[--detach] [--replace] | --print-unit',
   about:
     'A daemon carries out the runs of this project, also when the terminal that started them is closed, and does what is\n' +
     'due while nobody is there: cleans up, seals, expires questions, sends callbacks again, settles what dead processes\n' +
-    'left. There is one per project. In the foreground it prints a line when a run starts and when it ends; Ctrl-C or\n' +
-    'SIGTERM stops its runs, keeps their work and ends it, and a second one forces.',
+    'left. There is one per project. In the foreground it prints a line when a run starts and when it ends; Ctrl-C\n' +
+    'stops its runs, keeps their work and ends it, and a second one forces. SIGTERM, and a daemon that dies, leave running\n' +
+    'agents to the next daemon: it adopts them if it comes within limits.adoptWithin.',
   options: {
     detach: {
       type: 'boolean',
       short: 'd',
       summary: 'start it in the background, and return when it answers',
+    },
+    replace: {
+      type: 'boolean',
+      summary: 'if a daemon serves the project, end it and adopt its running agents',
     },
     'print-unit': {
       type: 'boolean',
@@ -28,16 +33,18 @@ export const command = defineCommand({
     { line: 'caisson up -d', says: 'Serve this project in the background; caisson down ends it.' },
     { line: 'caisson up', says: 'Serve it in this terminal.' },
     {
+      line: 'caisson up -d --replace',
+      says: 'A new daemon, such as one of a new version; running agents go on.',
+    },
+    {
       line: 'caisson up --print-unit > ~/.config/systemd/user/caisson-app.service',
       says: 'Then: systemctl --user enable --now caisson-app.',
     },
   ],
   async run({ options, output }) {
-    const { detach, 'print-unit': printUnit, 'state-dir': stateDir } = options;
-    if (detach && printUnit)
-      throw new UsageError('--detach starts a daemon and --print-unit starts nothing', {
-        remedy: 'Use only one of them.',
-      });
+    const { detach, replace, 'print-unit': printUnit, 'state-dir': stateDir } = options;
+    if ((detach || replace) && printUnit)
+      throw new UsageError('--print-unit starts nothing', { remedy: 'Use it alone.' });
     const entry = process.argv[1] ?? '';
     if (printUnit) {
       const unit = await describeUnit({ entry, stateDir });
@@ -45,6 +52,10 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }
     await agreeFirst(stateDir, output);
+    if (replace) {
+      const replaced = await endForNext({ stateDir });
+      if (replaced !== null) output.note(`note: ended ${replaced}; its running agents are adopted`);
+    }
     if (detach) {
       const status = await startDaemon({ entry, stateDir });
       output.result(status, () => describeStarted(status));

@@ -8,6 +8,7 @@
  */
 import type { Readable } from 'node:stream';
 import type {
+  Adoptable,
   DispatchRequest,
   Bind,
   InsideFile,
@@ -19,6 +20,7 @@ import type {
   PipelineSpec,
   Resolved,
 } from '@caisson/protocol';
+import type { RunRow, StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms, FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type { Refusal } from '../platform/index.ts';
@@ -118,6 +120,13 @@ export interface RunHandle {
   send(body: string): Promise<string>;
 }
 
+/** A run of a dead host whose worker can be adopted. */
+export interface AdoptableRun {
+  readonly row: RunRow;
+  readonly launched: StoredOf<'attempt.launched'>;
+  readonly adoption: Adoptable;
+}
+
 export interface Dispatcher {
   /** `rooms`: as the caller sees them, if another process asks. */
   dispatch(request: DispatchRequest, attachment?: Attachment, rooms?: DispatchRooms): Promise<RunHandle>;
@@ -130,6 +139,16 @@ export interface Dispatcher {
    * their endings. A run that a user cancelled before stays cancelled.
    */
   shutdown(options?: { force?: boolean }): Promise<void>;
+  /**
+   * Drives a run of a dead host whose worker goes on (see attempt/adopt.ts). Resolves when this host owns it; what follows
+   * is as with any run of this host.
+   */
+  adopt(left: AdoptableRun): Promise<void>;
+  /**
+   * Leaves every run whose worker goes on without a host to the next one, stops the others as `shutdown` does, and waits
+   * for their endings.
+   */
+  leave(): Promise<void>;
   /** Aborted with the first `shutdown`. */
   readonly closing: AbortSignal;
 }

@@ -42,3 +42,15 @@ export class RunUnsettledError extends CaissonError {
     });
   }
 }
+
+/** This host has left the run to the next daemon; its agent goes on. */
+export class RunLeftError extends CaissonError {
+  readonly code = 'RUN_LEFT';
+  override readonly retryable = true;
+
+  constructor(runId: string) {
+    super(`${runId} goes on without this daemon`, {
+      remedy: `The next daemon has it: caisson up -d, then caisson logs -f ${runId}.`,
+    });
+  }
+}

@@ -1,7 +1,13 @@
 export { admit, rehearse } from './admit.ts';
 export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
-export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
+export {
+  RunAmbiguousError,
+  RunLeftError,
+  RunNotFoundError,
+  RunUnsettledError,
+  TaskRefusedError,
+} from './errors.ts';
 export { findKeptWork, findResumedRun, planStart, type WorkStart } from './kept-work.ts';
 export { managerEnv } from './manager-files.ts';
 export { loginHosts, passesBroker } from './login-files.ts';

@@ -40,6 +40,8 @@ export interface DispatchSettings {
   /** The size limits of one captured file, and of all files together. */
   readonly captureLimits: StageLimits;
   readonly retries: number;
+  /** For so long a worker of a daemon goes on without it; 0: not at all. */
+  readonly adoptWithinMs: number;
   /** So many requests to the model may fail in a row. */
   readonly failedAnswers: number;
   /** For so long no connection to the model may be possible. */
@@ -100,7 +102,13 @@ export interface RequestHandler {
       /** Records an event of the run and resolves when it is durable. */
       readonly emit: Emit;
     },
-    request: { id: string; request: string; body: Record<string, unknown> },
+    request: {
+      id: string;
+      request: string;
+      body: Record<string, unknown>;
+      /** The host before may have begun with it: what it began is continued, not done twice. */
+      isRepeated: boolean;
+    },
   ): Promise<{ ok: boolean; value?: unknown }>;
   /**
    * The attempt has ended, here or in a dead host: everything that is still open for its run is closed, on disk too.
@@ -124,6 +132,8 @@ export interface DispatchRooms {
   readonly secrets: SecretsDoor;
   readonly callbacks: CallbacksDoor;
   readonly requests: RequestHandler;
+  /** This host is a daemon: its workers wait for the next one when it is gone. */
+  readonly isDaemon: boolean;
   readonly sessions: Pick<Sessions, 'paths'>;
   readonly settings: DispatchSettings;
   /** Whether a sandbox is possible here: `null` when it is. */

@@ -1,11 +1,11 @@
-import type { AdmittedRun } from '../admission/index.ts';
+import { RunLeftError, type AdmittedRun } from '../admission/index.ts';
 import type { FollowedAttempt } from './follow.ts';
 import { orAborted } from './or-aborted.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
 /** A run that is under way in this host. */
 export interface ActiveRun {
-  readonly run: AdmittedRun;
+  readonly run: Pick<AdmittedRun, 'runId'>;
   readonly record: RunRecord;
   /** Aborted after the run's last event. */
   readonly over: AbortController;
@@ -28,6 +28,32 @@ export interface ActiveRun {
   delivered: Promise<void>;
   /** Aborted by a forced stop: a reader is not waited for any longer. */
   readonly forced: AbortController;
+}
+
+export function describeActiveRun(
+  given: Pick<ActiveRun, 'run' | 'record' | 'acceptedMs' | 'closing'>,
+): ActiveRun {
+  return {
+    ...given,
+    over: new AbortController(),
+    abort: new AbortController(),
+    workerStartedMs: null,
+    followed: null,
+    unsent: [],
+    isShutdown: given.closing.aborted,
+    isInterrupt: false,
+    leave: new AbortController(),
+    isSettling: false,
+    delivered: Promise.resolve(),
+    forced: new AbortController(),
+  };
+}
+
+/** Leaves the run to the next host; true if its worker goes on without one. What is being settled is not left. */
+export function leaveRun({ run, followed }: ActiveRun): boolean {
+  if (followed === null || !followed.isAdoptable || !followed.hasStarted()) return false;
+  followed.supervision.leave(new RunLeftError(run.runId));
+  return true;
 }
 
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {

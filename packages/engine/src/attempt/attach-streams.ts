@@ -14,7 +14,7 @@ export interface AttachedStreams {
 }
 
 export function attachStreams(
-  { attached }: Job,
+  { attached }: Pick<Job, 'attached'>,
   attachment: Attachment | undefined,
   { input, output, exited }: Pick<WorkerProcess, 'input' | 'output' | 'exited'>,
 ): AttachedStreams {

@@ -56,10 +56,19 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     paths: composePaths(rooms, run, parts),
     ...composeTimes(rooms, run),
     spoolBytes: settings.spoolBytes,
-    onHostLoss: 'stop',
+    ...composeHostLoss(rooms, parts.paths),
     ...composeAttached(run, parts.attempt),
     trace: run.trace,
   };
+}
+
+/** Only a daemon adopts, and only a daemon's workers wait to be adopted. */
+function composeHostLoss(
+  { isDaemon, settings: { adoptWithinMs } }: DispatchRooms,
+  { control }: AttemptPaths,
+): Pick<Job, 'onHostLoss' | 'adoption'> {
+  if (!isDaemon || adoptWithinMs === 0) return { onHostLoss: 'stop' };
+  return { onHostLoss: 'wait', adoption: { socket: control, withinMs: adoptWithinMs } };
 }
 
 function composeAttached({ attachment, runtime }: AdmittedRun, attempt: number): Pick<Job, 'attached'> {

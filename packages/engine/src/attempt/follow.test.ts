@@ -4,7 +4,7 @@ import type { DispatchRequest } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
 import type { AdmittedRun } from '../admission/index.ts';
-import { follow } from './follow.ts';
+import { describeFollowed, follow } from './follow.ts';
 import { launch } from './launch.ts';
 
 /** A real worker of this request. `expected` is what the host believes that it asked for. */
@@ -16,7 +16,8 @@ async function followRun(
   const { run, record, prepared } = await prepareRun(rooms, request);
   onTestFinished(() => prepared.discard());
   const worker = await launch(rooms, run, record, prepared);
-  const followed = follow(rooms, expected(run), record, prepared, worker);
+  const parts = { ...prepared, attached: undefined, isAdoptable: false };
+  const followed = follow(rooms, describeFollowed(expected(run)), record, parts, worker);
   const end = await followed.ended;
   await record.flush();
   const types = rooms.ledger.read({ runId: run.runId }).map(({ type }) => type);

@@ -2,29 +2,37 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   STEPS,
-  type DataOf,
-  type DurableType,
+  type Handover,
+  type Job,
   type Failure,
   type ObservedUsage,
   type SessionResume,
+  type StopReason,
   type Usage,
   type WorkerHeader,
   type WorkerLine,
 } from '@caisson/protocol';
-import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
+import {
+  supervise,
+  type Supervision,
+  type SupervisionOptions,
+  type WorkerEnd,
+} from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
-import type { Emit, RunRecord } from '../ledger/index.ts';
+import { RunTakenOverError, type Emit, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { attachStreams } from './attach-streams.ts';
 import { watchUsage } from './watch-usage.ts';
 import { createWorkRecord } from './work-record.ts';
-import { passOn } from './worker-lines.ts';
+import { findRecordedWork, passOn } from './worker-lines.ts';
 
 export interface FollowedAttempt {
   readonly supervision: Supervision;
   readonly ended: Promise<WorkerEnd>;
   hasStarted(): boolean;
+  /** Whether the worker goes on without its host. */
+  readonly isAdoptable: boolean;
   /** What the broker saw of the model, by the worker's newest line; null if it saw none. */
   seen(): ObservedUsage | null;
   /** The usage by all reports; `reported` is the result's own figure. */
@@ -40,34 +48,58 @@ export interface FollowedAttempt {
   readonly delivered: Promise<void>;
 }
 
+/** What following needs to know of a run; an adopted one is read from the ledger. */
+export interface FollowedRun extends Pick<
+  AdmittedRun,
+  'runId' | 'grant' | 'session' | 'model' | 'timeoutMs' | 'stallTimeoutMs' | 'attachment'
+> {
+  readonly runtimeName: string;
+  /** The agent reports its usage only at its end. */
+  readonly reportsUsageOnce: boolean;
+}
+
+/** What following needs of what was prepared. */
+export interface FollowedParts extends Pick<PreparedAttempt, 'attempt'> {
+  readonly attached: Job['attached'];
+  readonly isAdoptable: boolean;
+}
+
+export function describeFollowed(run: AdmittedRun): FollowedRun {
+  const { runtime, ...rest } = run;
+  return {
+    ...rest,
+    runtimeName: runtime.name,
+    reportsUsageOnce: runtime.descriptor.reportsUsageOnce === true,
+  };
+}
+
+/** `adopted`: the worker began with another host, and these are the events of the run so far. */
 export function follow(
   rooms: DispatchRooms,
-  run: AdmittedRun,
+  run: FollowedRun,
   record: RunRecord,
-  prepared: PreparedAttempt,
+  parts: FollowedParts,
   worker: WorkerProcess,
+  adopted: { readonly handover: Handover; readonly events: readonly StoredEvent[] } | null = null,
 ): FollowedAttempt {
-  const { attempt } = prepared;
-  let hasStarted = false;
-
-  const keep = <T extends DurableType>(type: T, data: DataOf<T>): void =>
-    record.keep(type, data, { attempt });
-  const onReady = async (): Promise<void> => {
-    await record.append('dispatch.started', { grant: run.grant }, { attempt });
-    hasStarted = true;
-    setImmediate(() => prepareNext(rooms)); // `go` is sent first
-  };
-  const work = createWorkRecord(record, { runId: run.runId, attempt });
+  const { attempt } = parts;
+  const place = { runId: run.runId, attempt };
+  let hasStarted = adopted !== null;
+  const replay = createReplay(adopted?.handover ?? null);
+  const work = createWorkRecord(record, place, findRecordedWork(adopted?.events ?? [], place));
   const onLine = (line: WorkerLine): void => {
-    passOn(record, work, { runId: run.runId, attempt }, line, { cost: rooms.budget.cost });
-    if (line.kind === 'request') void answerRequest(line);
+    const isPast = replay.receive(line);
+    passOn(record, work, place, line, { cost: rooms.budget.cost, isPast });
+    if (line.kind === 'request' && replay.isOpen(line)) void answerRequest({ ...line, isRepeated: isPast });
     if (line.kind === 'progress') usage.receive(line);
     if (line.kind === 'model.usage') usage.observe(line.usage);
   };
   const supervision = supervise({
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
-    usesModel: run.runtime.name !== 'command',
+    usesModel: run.runtimeName !== 'command',
+    isAdopted: adopted !== null,
+    findTakeover: () => findTakeover(rooms, run.runId),
     compute: rooms.compute,
     clock: rooms.clock,
     wallMs: run.timeoutMs,
@@ -77,28 +109,64 @@ export function follow(
     canRecord: () => rooms.ledger.isThere(),
     countBeat: (counters) => usage.countBeat(counters),
     isModelFailing: () => usage.isModelFailing(),
-    onHeader: (header) => compareHeader(run, prepared, header),
-    onReady,
+    onHeader: (header) => compareHeader(run, attempt, header),
+    async onReady() {
+      await record.append('dispatch.started', { grant: run.grant }, { attempt });
+      hasStarted = true;
+      setImmediate(() => prepareNext(rooms)); // `go` is sent first
+    },
     onLine,
-    onMalformed: (bad) => keep('stream.malformed', { ...bad }),
-    onHealth: (previous, current) => keep('health.changed', { previous, current }),
-    onStalled: (reason, detail, silentMs) =>
-      keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
+    ...recordTroubles(record, attempt),
   });
   const answerRequest = createAnswering(rooms, run, record, attempt, supervision);
-  const usage = watchUsage(rooms, run, prepared, {
-    stop: (reason, detail) => supervision.stop(reason, { detail }),
-  });
+  const stop = (reason: StopReason, detail: string): void => supervision.stop(reason, { detail });
+  const usage = watchUsage(rooms, run, parts, { stop, isReplaying: replay.isUnderWay });
   return {
     supervision,
     ended: supervision.ended.finally(usage.end),
     hasStarted: () => hasStarted,
+    isAdoptable: parts.isAdoptable,
     countUsage: usage.count,
     seen: () => usage.seen,
     findConversation: usage.findConversation,
     closeWork: () => work.close(),
-    delivered: attachStreams(prepared.job, run.attachment, worker).delivered,
+    delivered: attachStreams(parts, run.attachment, worker).delivered,
   };
+}
+
+function recordTroubles(
+  record: RunRecord,
+  attempt: number,
+): Pick<SupervisionOptions, 'onMalformed' | 'onHealth' | 'onStalled'> {
+  return {
+    onMalformed: (bad) => record.keep('stream.malformed', { ...bad }, { attempt }),
+    onHealth: (previous, current) => record.keep('health.changed', { previous, current }, { attempt }),
+    onStalled: (reason, detail, silentMs) =>
+      record.keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }, { attempt }),
+  };
+}
+
+/** Which lines of an adopted worker are of the time before; of one that was started here none is. */
+function createReplay(handover: Handover | null) {
+  const lines = handover?.lines ?? 0;
+  let isUnderWay = lines > 0;
+  return {
+    /** Returns whether the line is of the time before. */
+    receive({ seq }: WorkerLine): boolean {
+      isUnderWay &&= seq < lines;
+      return seq <= lines;
+    },
+    isUnderWay: () => isUnderWay,
+    /** Whether a request still waits for its answer. */
+    isOpen: ({ seq, id }: RequestLine) => seq > lines || handover?.requests.includes(id) === true,
+  };
+}
+
+/** Another host has the run since we could last look. */
+function findTakeover({ ledger, hostId }: DispatchRooms, runId: string): Error | null {
+  const row = ledger.isThere() ? ledger.run(runId) : null;
+  if (row === null || row.host === hostId) return null;
+  return new RunTakenOverError(runId, row.host);
 }
 
 /** What takes long and is needed later is done while the worker works. */
@@ -107,22 +175,24 @@ function prepareNext(rooms: DispatchRooms): void {
   rooms.compute.spares.warmNext();
 }
 
+type RequestLine = Extract<WorkerLine, { kind: 'request' }>;
+
 /** Answers the worker's requests; while a call waits for a person, the supervision knows it. */
 function createAnswering(
   { requests }: DispatchRooms,
-  { runId, grant, session }: AdmittedRun,
+  { runId, grant, session }: FollowedRun,
   record: RunRecord,
   attempt: number,
   supervision: Supervision,
-): (line: Extract<WorkerLine, { kind: 'request' }>) => Promise<void> {
+): (line: RequestLine & { readonly isRepeated: boolean }) => Promise<void> {
   const emit: Emit = (type, data) => record.append(type, data, { attempt });
   const who = { runId, attempt, grant, session, emit };
   let approvals = 0;
-  return async ({ id, request, body }) => {
+  return async ({ id, request, body, isRepeated }) => {
     if (request === 'approve') approvals += 1;
     supervision.setWaitingForPermission(approvals > 0);
     const reply = await requests
-      .answer(who, { id, request, body })
+      .answer(who, { id, request, body, isRepeated })
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
     if (request === 'approve') approvals -= 1;
     supervision.setWaitingForPermission(approvals > 0);
@@ -131,8 +201,8 @@ function createAnswering(
 }
 
 /** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */
-function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: WorkerHeader): Failure | null {
-  if (header.runId !== run.runId || header.attempt !== prepared.attempt) {
+function compareHeader(run: FollowedRun, attempt: number, header: WorkerHeader): Failure | null {
+  if (header.runId !== run.runId || header.attempt !== attempt) {
     return {
       reason: 'policy-denied',
       detail: `the worker answered for ${header.runId}.${header.attempt}`,

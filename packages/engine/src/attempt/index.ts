@@ -1,4 +1,5 @@
-export { awaitDelivery, stopRun, type ActiveRun } from './active-run.ts';
+export { adoptAttempt } from './adopt.ts';
+export { awaitDelivery, describeActiveRun, leaveRun, stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn, warnOfSurvivors } from './clean-up.ts';
 export { countLeftUsage } from './count-usage.ts';

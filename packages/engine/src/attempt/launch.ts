@@ -1,4 +1,5 @@
 /** Stage 4: the attempt is on disk, then its worker exists (D2). */
+import { ADOPTION_VERSION, definedOnly, type Adoptable, type Job } from '@caisson/protocol';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
@@ -25,7 +26,12 @@ export async function launch(
   // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
   try {
     const { attempt, nonce, workspace } = prepared;
-    const launched = { handle: { ...worker.handle }, nonce, workspace: { ...workspace } };
+    const launched = {
+      handle: { ...worker.handle },
+      nonce,
+      workspace: { ...workspace },
+      ...definedOnly({ adoption: describeAdoption(run, prepared.job) }),
+    };
     await Promise.all([
       rooms.workspaces.sync(workspace),
       record.append('attempt.launched', launched, { attempt }),
@@ -35,4 +41,13 @@ export async function launch(
     await rooms.compute.stop(worker.handle); // no process would ever find it again
     throw error;
   }
+}
+
+/** What the next host needs, if the worker goes on without this one. */
+function describeAdoption(run: AdmittedRun, { adoption }: Job): Adoptable | undefined {
+  if (adoption === undefined) return undefined;
+  const { timeoutMs, stallTimeoutMs, runtime } = run;
+  const { withinMs } = adoption;
+  const common = { version: ADOPTION_VERSION, withinMs, timeoutMs, stallTimeoutMs };
+  return runtime.descriptor.reportsUsageOnce === true ? { ...common, reportsUsageOnce: true } : common;
 }

@@ -4,7 +4,7 @@ import type { Job, WorkerLine } from '@caisson/protocol';
 import { startModelServer } from '@caisson/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
-import { follow } from './follow.ts';
+import { describeFollowed, follow } from './follow.ts';
 import { launch } from './launch.ts';
 
 const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
@@ -29,7 +29,8 @@ async function followAgent(change: (job: Job) => Job = (job) => job) {
   const { paths } = prepared;
   writeFileSync(paths.job, JSON.stringify(change(JSON.parse(readFileSync(paths.job, 'utf8')) as Job)));
   const worker = await launch(rooms, run, record, prepared);
-  const followed = follow(rooms, run, record, prepared, worker);
+  const parts = { ...prepared, attached: undefined, isAdoptable: false };
+  const followed = follow(rooms, describeFollowed(run), record, parts, worker);
   const end = await followed.ended;
   await record.flush();
   const text = readFileSync(paths.events, 'utf8');

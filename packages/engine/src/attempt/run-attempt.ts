@@ -1,14 +1,14 @@
 /** One attempt of a run, through the stages: prepare → launch → follow → settle. */
-import { explainError } from '@caisson/ground';
-import type { Ending, Failure } from '@caisson/protocol';
+import { explainError, type NamedSecret } from '@caisson/ground';
+import type { Ending, Failure, Job } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { awaitDelivery, durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { warnOfSurvivors } from './clean-up.ts';
-import type { DispatchRooms } from '../admission/index.ts';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
-import { follow, type FollowedAttempt } from './follow.ts';
+import { describeFollowed, follow, type FollowedAttempt } from './follow.ts';
 import { launch } from './launch.ts';
 import { watchLogin } from './login-copy.ts';
 import { prepare, type PreparedAttempt } from './prepare.ts';
@@ -26,6 +26,7 @@ export interface Retry {
 export async function runAttempt(
   rooms: DispatchRooms,
   entry: ActiveRun,
+  run: AdmittedRun,
   attempt: number,
   retry: Retry,
 ): Promise<'retry' | 'ended'> {
@@ -34,10 +35,10 @@ export async function runAttempt(
   let prepared: PreparedAttempt | undefined;
   let worker: WorkerProcess;
   try {
-    prepared = await prepare(rooms, entry.run, entry.record, attempt, signal);
+    prepared = await prepare(rooms, run, entry.record, attempt, signal);
     signal.throwIfAborted();
     const startedMs = rooms.clock.monotonicMs();
-    worker = await launch(rooms, entry.run, entry.record, prepared);
+    worker = await launch(rooms, run, entry.record, prepared);
     entry.workerStartedMs = startedMs;
   } catch (error) {
     await prepared?.discard();
@@ -46,22 +47,41 @@ export async function runAttempt(
     await cancelWithoutWorker(rooms, entry, attempt);
     return 'ended';
   }
-  const followed = follow(rooms, entry.run, entry.record, prepared, worker);
-  return settleFollowed(rooms, entry, { prepared, followed, retry });
+  const { attempt: _same, job, ...parts } = prepared;
+  const followed = follow(
+    rooms,
+    describeFollowed(run),
+    entry.record,
+    { ...parts, attempt, attached: job.attached, isAdoptable: job.adoption !== undefined },
+    worker,
+  );
+  return settleFollowed(rooms, entry, {
+    prepared: { ...parts, attempt, secrets: job.secrets, job },
+    followed,
+    retry,
+  });
 }
 
-async function settleFollowed(
+/** What settling needs of an attempt that was prepared here, or by the host before. */
+export interface SettledParts extends Pick<PreparedAttempt, 'attempt' | 'nonce' | 'paths' | 'workspace'> {
+  readonly limits: Pick<PreparedAttempt['limits'], 'events' | 'release'>;
+  readonly secrets: readonly NamedSecret[];
+  /** Only of an attempt that was prepared here. */
+  readonly job?: Job;
+}
+
+/** Follows the worker to its end, and settles the attempt. */
+export async function settleFollowed(
   rooms: DispatchRooms,
   entry: ActiveRun,
-  { prepared, followed, retry }: { prepared: PreparedAttempt; followed: FollowedAttempt; retry: Retry },
+  { prepared, followed, retry }: { prepared: SettledParts; followed: FollowedAttempt; retry: Retry },
 ): Promise<'retry' | 'ended'> {
   const { runId } = entry.run;
   const { attempt, nonce, paths, workspace } = prepared;
   const stopWatching = watchLogin(rooms.settings, paths, (message) =>
     entry.record.keep('warning', { source: 'login', message }, { attempt }),
   );
-  const end = await awaitEnd(entry, followed);
-  stopWatching();
+  const end = await awaitEnd(entry, followed).finally(stopWatching);
   const release = async (): Promise<void> => {
     followed.closeWork();
     await prepared.limits.release();
@@ -75,13 +95,10 @@ async function settleFollowed(
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {
       remains: { runId, attempt, paths, workspace, release },
-      ending: shutdownAware(
-        followed.hasStarted() ? ending : (findUnreadableJob(ending, prepared.job) ?? ending),
-        entry,
-      ),
+      ending: shutdownAware(explainUnstarted(ending, prepared, followed), entry),
       found,
       durationMs,
-      secrets: prepared.job.secrets,
+      secrets: prepared.secrets,
       countUsage: followed.countUsage,
       findConversation: () =>
         followed.findConversation(found.kind === 'valid' ? found.result.resume : undefined),
@@ -93,15 +110,21 @@ async function settleFollowed(
   return settled.kind;
 }
 
+function explainUnstarted(ending: Ending, { job }: SettledParts, followed: FollowedAttempt): Ending {
+  return followed.hasStarted() || job === undefined ? ending : (findUnreadableJob(ending, job) ?? ending);
+}
+
 /** The new worker gets earlier messages, and an order that came meanwhile. */
 async function awaitEnd(entry: ActiveRun, followed: FollowedAttempt): FollowedAttempt['ended'] {
   entry.followed = followed;
   entry.delivered = followed.delivered;
   for (const message of entry.unsent.splice(0)) followed.supervision.send(message);
   if (entry.abort.signal.aborted) stopRun(entry, { force: false });
-  const end = await followed.ended;
-  entry.followed = null;
-  return end;
+  try {
+    return await followed.ended;
+  } finally {
+    entry.followed = null;
+  }
 }
 
 /** Without it later events could not be recorded, and the missing folders would be made again. */

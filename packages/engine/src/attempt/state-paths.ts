@@ -15,6 +15,8 @@ export interface AttemptPaths {
   readonly home: string;
   readonly login: string;
   readonly netSocket: string;
+  /** Where the next host reaches the worker. */
+  readonly control: string;
   readonly overlay: string;
   readonly layers: string;
 }
@@ -33,6 +35,7 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
     home: join(runtime, 'homes', name),
     login: join(runtime, 'logins', name),
     netSocket: join(runtime, 'net', `${name}.sock`),
+    control: join(runtime, 'net', `${name}.control.sock`),
     overlay: join(runtime, 'overlays', name),
     layers: join(runtime, 'layers', name),
   };
@@ -51,7 +54,7 @@ export function createAttemptFolders(paths: AttemptPaths): void {
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [
     ...[paths.captures, paths.mailbox, paths.home, paths.login, paths.job],
-    ...[paths.netSocket, paths.overlay, paths.events, paths.layers],
+    ...[paths.netSocket, paths.control, paths.overlay, paths.events, paths.layers],
   ])
     await removeTree(path);
   await removeIfEmpty(paths.spool);

@@ -8,10 +8,10 @@ import {
   type Usage,
   type WorkerLine,
 } from '@caisson/protocol';
-import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import type { DispatchRooms } from '../admission/index.ts';
 import { unlessUnanswered } from './continued-work.ts';
 import { countUsage, findEarlierUse, withPending } from './count-usage.ts';
-import type { PreparedAttempt } from './prepare.ts';
+import type { FollowedParts, FollowedRun } from './follow.ts';
 
 type Progress = Extract<WorkerLine, { kind: 'progress' }>;
 
@@ -35,17 +35,19 @@ export interface UsageWatch {
 
 export interface UsageOrders {
   stop(reason: StopReason, detail: string): void;
+  /** Lines of an earlier time are read: only where they lead to counts. */
+  isReplaying(): boolean;
 }
 
 /** Caps apply while a run is running (B2): reads what the agent and the model's answers report. */
 export function watchUsage(
   rooms: DispatchRooms,
-  run: AdmittedRun,
-  prepared: PreparedAttempt,
-  { stop }: UsageOrders,
+  run: FollowedRun,
+  { attempt }: Pick<FollowedParts, 'attempt'>,
+  { stop, isReplaying }: UsageOrders,
 ): UsageWatch {
-  const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
-  const reportsOnce = run.runtime.descriptor.reportsUsageOnce === true;
+  const earlier = attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
+  const reportsOnce = run.reportsUsageOnce;
   let seen: ObservedUsage | null = null;
   let lastReported: Usage | undefined;
   let turns = 0;
@@ -53,10 +55,10 @@ export function watchUsage(
   let sessionId: string | undefined;
   let enforced = '';
 
-  const count = (reported = lastReported): Usage | undefined => {
-    return countUsage({ reported, turns, toolCalls, seen, reportsOnce }, rooms.budget.cost);
-  };
+  const count = (reported = lastReported): Usage | undefined =>
+    countUsage({ reported, turns, toolCalls, seen, reportsOnce }, rooms.budget.cost);
   const enforce = (): void => {
+    if (isReplaying()) return;
     const usage = count() ?? { ...NO_TOKENS, turns, toolCalls };
     const { durationMs: _passes, ...counts } = usage;
     const text = JSON.stringify(counts);
@@ -66,7 +68,7 @@ export function watchUsage(
     if (passed !== null) stop('budget', passed.detail);
   };
   const look = (): void => {
-    stopFailing(seen, rooms, stop);
+    if (!isReplaying()) stopFailing(seen, rooms, stop);
     enforce();
   };
   return {
@@ -167,7 +169,7 @@ function findEndless(seen: ObservedUsage | null, limit: number): string | null {
 
 const NO_TOKENS = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-function usageOf(line: Progress, run: AdmittedRun): Usage | undefined {
+function usageOf(line: Progress, run: Pick<FollowedRun, 'model'>): Usage | undefined {
   if (line.tokensIn === undefined) return undefined;
   return {
     models: line.model === undefined ? (run.model === '' ? [] : [run.model]) : [line.model],

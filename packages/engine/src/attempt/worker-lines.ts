@@ -67,13 +67,13 @@ const LINES: { readonly [K in WorkerLineKind]: ((line: LineOf<K>, to: Destinatio
   'dispatch.cancelled': null,
 };
 
-/** Records or publishes the line, as its kind has it; of a worker that is gone nothing is published. */
+/** Records or publishes the line, as its kind has it; what is past, or of a worker that is gone, is not published. */
 export function passOn(
   record: RunRecord,
   work: WorkRecord,
   { runId, attempt }: Attempt,
   line: WorkerLine,
-  { cost, isGone = false }: { readonly cost: Budget['cost']; readonly isGone?: boolean },
+  { cost, isPast = false }: { readonly cost: Budget['cost']; readonly isPast?: boolean },
 ): void {
   const id = `line:${runId}.${attempt}.${line.seq}`;
   // The compiler does not see that line and handler belong together.
@@ -82,7 +82,7 @@ export function passOn(
     keep: (type, data) => record.keep(type, data, { attempt, id }),
     keepWork: (type, data) => work.keep(type, data, id),
     cost,
-    publish: (type, data) => (isGone ? undefined : record.publish(type, data, attempt)),
+    publish: (type, data) => (isPast ? undefined : record.publish(type, data, attempt)),
   });
 }
 
@@ -110,7 +110,7 @@ export async function keepLeftLines(
     onLine(line) {
       if (line.kind === 'model.usage') left = { ...left, seen: line.usage };
       if (line.kind === 'progress') left = withProgress(left, line);
-      passOn(record, work, attempt, line, { cost, isGone: true });
+      passOn(record, work, attempt, line, { cost, isPast: true });
     },
     onMalformed: () => undefined, // its last line may have been cut off
   });
@@ -131,7 +131,7 @@ function withProgress(left: LeftCounts, { turns = 0, toolCalls = 0 }: LineOf<'pr
   };
 }
 
-function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): StoredEvent[] {
+export function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): StoredEvent[] {
   const types: readonly string[] = WORK_TYPES;
   return events.filter((event) => event.attempt === attempt && types.includes(event.type));
 }

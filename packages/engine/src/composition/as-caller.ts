@@ -8,6 +8,7 @@ import type { DispatchRooms } from '../admission/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
 import { createLiveConfig, rememberLogin, type LiveConfig, type ResolvedConfig } from '../config/index.ts';
 import { createRequestHandler } from '../dispatch/index.ts';
+import { dispatchOnce } from '../operations/dispatch-once.ts';
 import { createNames, type Registry } from '../registry/index.ts';
 import { createSecrets, type Secrets } from '../secrets/index.ts';
 import { bundlePath } from './bundle-path.ts';
@@ -75,12 +76,13 @@ export async function seeAsCaller(
     requests: createRequestHandler({
       approvals: engine.approvals,
       rooms: engine,
-      dispatch: (request) => engine.dispatcher.dispatch(request, undefined, rooms),
+      dispatch: (request) => dispatchOnce(view, request),
     }),
   };
   const dispatcher: Engine['dispatcher'] = {
     ...engine.dispatcher,
     dispatch: (request, attachment) => engine.dispatcher.dispatch(request, attachment, rooms),
   };
-  return { engine: { ...engine, config, env, rooms, dispatcher }, live };
+  const view: Engine = { ...engine, config, env, rooms, dispatcher };
+  return { engine: view, live };
 }

@@ -80,6 +80,7 @@ function limitSettings({ limits, budget, sourceOf }: ResolvedConfig) {
     retries: limits.retries,
     failedAnswers: limits.failedAnswers,
     unreachableMs: limits.unreachableMs,
+    adoptWithinMs: limits.adoptWithinMs,
     depth: limits.depth,
     budget: withoutNull({
       usd: budget.perRunUsd,

@@ -53,8 +53,15 @@ export interface Engine {
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only reads never does. Throws NoStateError without a state folder. */
   openPost(): Promise<void>;
-  /** Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are skipped. */
-  recover(options?: { readonly isRepeated?: boolean }): Promise<Recovered>;
+  /**
+   * Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are
+   * skipped. `adopts`: for a daemon; it drives the runs whose workers go on. `cancelled`: this run is ended in any case.
+   */
+  recover(options?: {
+    readonly isRepeated?: boolean;
+    readonly adopts?: boolean;
+    readonly cancelled?: string;
+  }): Promise<Recovered>;
   close(): Promise<void>;
 }
 
@@ -66,6 +73,8 @@ export interface EngineOptions {
    * runs. Nothing can be dispatched, registered or written on a board there. Default true.
    */
   readonly makesState?: boolean;
+  /** Its workers go on without it, and wait for the next daemon. */
+  readonly isDaemon?: boolean;
   /** Default: one of its own. */
   readonly bus?: SafeEventBus;
   /** Sealed results are also delivered here. */

@@ -4,7 +4,7 @@
  * worker's stream and must not decide why it ends: supervision does.
  */
 import type { SpareWorkers } from './spare-worker.ts';
-import type { Limits } from '@caisson/protocol';
+import type { AdoptionClaim, Handover, Limits } from '@caisson/protocol';
 import type { Readable, Writable } from 'node:stream';
 import * as z from 'zod/mini';
 
@@ -45,6 +45,12 @@ export interface WorkerProcess {
   kill(): void;
 }
 
+/** A worker of another host; how it exits is not known here, only that it did. */
+export interface AdoptedWorker {
+  readonly worker: WorkerProcess;
+  readonly handover: Handover;
+}
+
 /** The limits of one attempt that are really enforced. */
 export interface AttemptLimits {
   readonly name: string;
@@ -62,6 +68,15 @@ export interface Compute {
   start(start: WorkerStart): Promise<WorkerProcess>;
   /** Where `start` takes a worker from that waits already. */
   readonly spares: SpareWorkers;
+  /**
+   * Takes over the worker of this handle, which goes on without its host. Rejects with WorkerUnreachableError when it does
+   * not answer or refuses.
+   */
+  adopt(handle: WorkerHandle, socket: string, claim: AdoptionClaim): Promise<AdoptedWorker>;
+  /** Whether the worker of this handle waits for a host at this socket, or has one. */
+  canAdopt(handle: WorkerHandle, socket: string): Promise<boolean>;
+  /** The limits of an attempt that another host started. */
+  reopenLimits(handle: WorkerHandle): Pick<AttemptLimits, 'events' | 'release'>;
   /** Whether the worker of this handle, or anything it started, still exists. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**

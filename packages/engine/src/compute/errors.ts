@@ -5,3 +5,8 @@ export class WorkerStartError extends CaissonError {
   readonly code = 'WORKER_START_FAILED';
   override readonly retryable = true;
 }
+
+/** A worker without a host could not be taken over. */
+export class WorkerUnreachableError extends CaissonError {
+  readonly code = 'WORKER_UNREACHABLE';
+}

@@ -4,6 +4,7 @@ import {
   findByMarker,
   findCgroup,
   isErrno,
+  isListening,
   isSameProcess,
   killMarked,
   listOwnCgroups,
@@ -13,7 +14,9 @@ import {
   type Cgroup,
   type Child,
 } from '@caisson/ground';
+import { basename, dirname } from 'node:path';
 import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
+import { adoptWorker } from './adopt-worker.ts';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
 import { startVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
@@ -49,6 +52,13 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       const child = await options.spares.take();
       if (child !== null) assign(child, start);
       return describeWorker(child ?? (await startFresh(options, start)), start, group);
+    },
+    adopt: adoptWorker,
+    canAdopt: async (handle, socket) =>
+      isSameProcess(handle.pid, handle.startTime) && (await isListening(dirname(socket), basename(socket))),
+    reopenLimits(handle) {
+      const group = reopenCgroup(handle.cgroup.procsFiles);
+      return { events: () => group.events(), release: () => group.remove() };
     },
     recover: (handle) => ({ alive: isAlive(handle) }),
     async stop(handle, { isProvenGone = false } = {}) {

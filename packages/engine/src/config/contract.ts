@@ -164,6 +164,7 @@ export interface ResolvedLimits {
   readonly retries: number;
   readonly failedAnswers: number;
   readonly unreachableMs: number;
+  readonly adoptWithinMs: number;
   readonly depth: number;
 }
 

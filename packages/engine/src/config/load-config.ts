@@ -195,6 +195,7 @@ function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
     retries: get('limits.retries'),
     failedAnswers: get('limits.failedAnswers'),
     unreachableMs: get('limits.unreachable'),
+    adoptWithinMs: get('limits.adoptWithin'),
     depth: get('limits.depth'),
   };
 }

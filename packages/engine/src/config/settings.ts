@@ -33,6 +33,7 @@ export const SETTING_DEFAULTS = {
   'limits.retries': 2,
   'limits.failedAnswers': 50,
   'limits.unreachable': 45_000,
+  'limits.adoptWithin': 2 * MINUTE_MS,
   'limits.depth': 2,
   'budget.perRunUsd': null,
   'budget.perSessionUsd': null,

@@ -1,9 +1,9 @@
 /** Asks the daemon of a project about itself, over its socket. */
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { throughFolder } from '@caisson/ground';
 import { DaemonStatus, definedOnly, Problem, ReloadReport, type StopOrder } from '@caisson/protocol';
 import * as z from 'zod/mini';
-import { throughFolder } from '../platform/index.ts';
 import { SOCKET_NAME } from './daemon-socket.ts';
 import { DaemonRefusedError, DaemonSilentError } from './errors.ts';
 

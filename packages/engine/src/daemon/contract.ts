@@ -2,15 +2,17 @@
  * A daemon: one process of a project that stays, carries out runs for others and does what is due.
  *
  *   starting ──lease, socket, timers──► serving ──stop(drain)──► draining ──┐
- *                                          └──────stop(now), a signal──────►stopping ──► gone
+ *                                          ├──────stop(now)────────────────►stopping ──► gone
+ *                                          └──stop(leave), a signal──► leaving ──────────► gone
  *
  * DM1  A project has at most one. The lease is taken in one transaction; only the lease of a process that is known to be
  *      dead is replaced, and by exactly one of those that try. A stopped process is alive.
  * DM2  It listens on `runtime/daemon.sock` (0600) from `serving` until its runs have ended. A removed socket is made
  *      again, in the folder of its own ledger and nowhere else.
  * DM3  From `draining` on nothing is accepted. What was accepted before ends in its own time, or with its work kept.
+ *      `leaving` stops no running agent: its worker waits for the next daemon, which adopts it (attempt/adopt.ts).
  * DM4  It ends when its ledger is moved, replaced or removed: nothing is written where it was.
- * DM5  The lease is released when every run has ended and nothing can reach it any more.
+ * DM5  The lease is released when every run has ended or is left, and nothing can reach it any more.
  * DM6  Without runs it wakes up at most once a second.
  */
 import type { DaemonPhase, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
@@ -29,6 +31,8 @@ export interface DaemonWork {
   underWay(): readonly Promise<unknown>[];
   /** Stops what is under way; its work is kept. Resolves when all have ended. */
   shutdown(options: { readonly force: boolean }): Promise<void>;
+  /** Leaves running agents to the next daemon, and stops what has no worker yet. Resolves when nothing is under way. */
+  leave(): Promise<void>;
   /** Closes everything else (DM5). */
   close(): Promise<void>;
 }

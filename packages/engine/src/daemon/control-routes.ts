@@ -19,7 +19,7 @@ export function createControlRoutes(daemon: DaemonControl): ControlRoutes {
     if (!order.success)
       return problem(400, {
         code: 'USAGE',
-        message: 'the body must be { "drainMs": N } or { "now": true }',
+        message: 'the body must be { "drainMs": N }, { "leave": true } or { "now": true }',
         retryable: false,
       });
     daemon.stop(order.data);

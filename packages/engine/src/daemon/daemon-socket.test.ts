@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isListening } from '@caisson/ground';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { isListening } from '../platform/index.ts';
 import { openDaemonSocket, SOCKET_NAME, type DaemonSocketOptions } from './daemon-socket.ts';
 
 function makeFolder(...below: string[]): string {

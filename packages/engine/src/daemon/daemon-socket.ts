@@ -2,8 +2,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { removeFileSync } from '@caisson/ground';
-import { listenPrivately, pathOfDescriptor } from '../platform/index.ts';
+import { removeFileSync, listenPrivately, pathOfDescriptor } from '@caisson/ground';
 
 export const SOCKET_NAME = 'daemon.sock';
 

@@ -25,6 +25,7 @@ function open() {
         if (force) end();
         return run.promise;
       },
+      leave: () => Promise.resolve(void log.push('leave')),
       close: () => Promise.resolve(void log.push('close')),
     },
     onPhase: (phase) => void phases.push(phase),
@@ -84,4 +85,12 @@ test('force kills what does not stop by itself', async () => {
   life.force();
   await life.ended;
   expect(log).toEqual(['stop', 'kill', 'close']);
+});
+
+test('leaving stops nothing, and a later signal does', async () => {
+  const { life, log, phases } = open();
+  life.stop({ leave: true });
+  await turn();
+  expect([log, phases]).toEqual([['leave', 'close'], ['leaving']]);
+  await life.ended;
 });

@@ -9,6 +9,12 @@ export interface LifeOptions {
   onPhase(phase: DaemonPhase): void;
 }
 
+interface Plan {
+  readonly drainMs: number;
+  /** Running agents go on without this daemon. */
+  readonly leaves: boolean;
+}
+
 export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
   let phase: DaemonPhase = 'serving';
   let drainsUntilMs: number | null = null;
@@ -20,7 +26,12 @@ export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
   ended.promise.catch(() => undefined); // callers that wait for it get it
   const enter = (next: DaemonPhase): void => onPhase((phase = next));
 
-  const end = async (drainMs: number): Promise<void> => {
+  const end = async ({ drainMs, leaves }: Plan): Promise<void> => {
+    if (leaves) {
+      enter('leaving');
+      await work.leave();
+      return work.close();
+    }
     if (drainMs > 0) {
       drainsUntilMs = clock.wallMs() + drainMs;
       enter('draining');
@@ -31,22 +42,22 @@ export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
     await work.shutdown({ force: isForced });
     await work.close();
   };
-  const begin = (drainMs: number): void => {
+  const begin = (plan: Plan): void => {
     if (isEnding) return;
     isEnding = true;
-    end(drainMs).then(ended.resolve, ended.reject);
+    end(plan).then(ended.resolve, ended.reject);
   };
   return {
     phase: () => phase,
     drainsUntilMs: () => drainsUntilMs,
     stop(order) {
-      const isAtOnce = 'now' in order || order.drainMs === 0;
-      begin(isAtOnce ? 0 : order.drainMs);
-      if (isAtOnce) enough.abort();
+      const drainMs = 'drainMs' in order ? order.drainMs : 0;
+      begin({ drainMs, leaves: 'leave' in order });
+      if (drainMs === 0) enough.abort();
     },
     force() {
       isForced = true;
-      begin(0);
+      begin({ drainMs: 0, leaves: false });
       enough.abort();
       void work.shutdown({ force: true });
     },

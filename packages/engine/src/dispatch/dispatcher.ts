@@ -1,9 +1,19 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
-import { toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
-import { LedgerGoneError, NO_ATTEMPT, type EventFeed, type FeedQuery } from '../ledger/index.ts';
+import { FIRST_EPOCH, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
+import {
+  LedgerGoneError,
+  NO_ATTEMPT,
+  RunTakenOverError,
+  type EventFeed,
+  type FeedQuery,
+  type RunRecord,
+} from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
+  adoptAttempt,
+  describeActiveRun,
   awaitDelivery,
+  leaveRun,
   stopRun,
   type ActiveRun,
   place,
@@ -17,67 +27,83 @@ import {
 } from '../attempt/index.ts';
 import {
   admit,
+  type AdoptableRun,
   type AdmittedRun,
   type Attachment,
   type Dispatcher,
   type DispatchRequest,
   type RunHandle,
   type DispatchRooms,
+  RunLeftError,
   RunUnsettledError,
 } from '../admission/index.ts';
 import { describeRun } from './describe-run.ts';
 import { recoverRun } from '../recovery/index.ts';
 
-export function createDispatcher(own: DispatchRooms): Dispatcher {
+export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
 
-  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle => {
-    const entry: ActiveRun = {
-      run,
-      record: rooms.recorder.of(run.runId, run.trace),
-      over: new AbortController(),
-      abort: new AbortController(),
-      acceptedMs: rooms.clock.monotonicMs(),
-      workerStartedMs: null,
-      followed: null,
-      unsent: [],
-      isShutdown: closing.signal.aborted,
-      isInterrupt: false,
-      closing: closing.signal,
-      leave: new AbortController(),
-      isSettling: false,
-      delivered: Promise.resolve(),
-      forced: new AbortController(),
-    };
+  /** Owns the run until `drive` has brought it to its end. */
+  const own = (
+    { runId, record }: Pick<AdmittedRun, 'runId'> & Pick<ActiveRun, 'record'>,
+    rooms: DispatchRooms,
+    drive: (entry: ActiveRun) => Promise<void>,
+  ): RunHandle => {
+    const acceptedMs = rooms.clock.monotonicMs();
+    const entry = describeActiveRun({ run: { runId }, record, acceptedMs, closing: closing.signal });
     if (entry.isShutdown) stopRun(entry, { force: false });
-    const ended = driveToEnd(rooms, entry).finally(() => {
-      active.delete(run.runId);
+    const ended = driveToEnd(rooms, entry, () => drive(entry)).finally(() => {
+      active.delete(runId);
       entry.over.abort();
     });
     ended.catch(() => undefined); // a reader of the events gets it from `ended` all the same
     const handle = createHandle(entry, ended, rooms);
-    active.set(run.runId, { run: entry, handle });
+    active.set(runId, { run: entry, handle });
     return handle;
   };
+  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle =>
+    own({ ...run, record: rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH) }, rooms, (entry) =>
+      driveRun(rooms, entry, run),
+    );
+  const stopAll = async (runs: readonly ActiveRun[], { force = false } = {}): Promise<void> => {
+    closing.abort();
+    for (const run of runs) {
+      run.isShutdown ||= !run.abort.signal.aborted;
+      stopRun(run, { force });
+    }
+    await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
+  };
+  const listActive = (): ActiveRun[] => [...active.values()].map(({ run }) => run);
 
   return {
-    async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = own) {
+    async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = ownRooms) {
       rooms.compute.spares.warm(); // starts while admission checks the task
       return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
     active: (runId) => active.get(runId)?.handle ?? null,
     underWay: () => [...active.values()].map(({ handle }) => handle),
     closing: closing.signal,
-    async shutdown(options = {}) {
-      closing.abort();
-      for (const { run } of active.values()) {
-        run.isShutdown ||= !run.abort.signal.aborted;
-        stopRun(run, { force: options.force ?? false });
-      }
-      await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
+    async adopt(left) {
+      const { runId } = left.row;
+      const { record, epoch } = await claimRun(ownRooms, left);
+      own({ runId, record }, ownRooms, (entry) => adoptAttempt(ownRooms, entry, left, epoch));
     },
+    leave: () => stopAll(listActive().filter((run) => run.isSettling || !leaveRun(run))),
+    shutdown: (options) => stopAll(listActive(), options),
   };
+}
+
+/** From here on this host owns the run, and the one before can write nothing of it. */
+async function claimRun(
+  { recorder, ledger, hostId: host }: DispatchRooms,
+  { row: { runId, host: previousHost, epoch: before = FIRST_EPOCH }, launched }: AdoptableRun,
+): Promise<{ record: RunRecord; epoch: number }> {
+  const epoch = before + 1;
+  const record = recorder.of(runId, launched.trace, epoch);
+  await record.append('run.adopted', { host, epoch, previousHost }, { attempt: launched.attempt });
+  ledger.leases.transfer(runId, host);
+  return { record, epoch };
 }
 
 /**
@@ -88,7 +114,8 @@ async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void>
   const { ledger } = rooms;
   const { runId } = entry.run;
   const release = async (): Promise<void> => {
-    if (ledger.run(runId)?.ending === undefined) return;
+    const row = ledger.run(runId);
+    if (row?.ending === undefined || row.host !== rooms.hostId) return;
     await entry.record.flush(); // warnings after the ending
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
@@ -127,9 +154,13 @@ export async function* readEvents(feed: EventFeed, query: FeedQuery): AsyncGener
   for await (const event of feed.read(query)) yield toEnvelope(event);
 }
 
-async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {
+async function driveToEnd(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  drive: () => Promise<void>,
+): Promise<DispatchResult> {
   try {
-    await drive(rooms, entry).catch((error: unknown) => endBroken(rooms, entry, error as Error));
+    await drive().catch((error: unknown) => endBroken(rooms, entry, error as Error));
     return await describeRun(rooms, entry.run.runId);
   } finally {
     await releaseRun(rooms, entry);
@@ -137,9 +168,12 @@ async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<Dispa
   }
 }
 
+/** Another process settles the run, or drives it. */
+const IS_NOT_OURS = [RunUnsettledError, LedgerGoneError, RunTakenOverError, RunLeftError];
+
 /** D1 also when a stage fails. If a worker was launched there may be work: it is settled as recovery would do it. */
 async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): Promise<void> {
-  if (error instanceof RunUnsettledError || error instanceof LedgerGoneError) throw error;
+  if (IS_NOT_OURS.some((kind) => error instanceof kind)) throw error;
   const { ledger } = rooms;
   const row = ledger.run(entry.run.runId);
   if (row === null || row.ending !== undefined) return;
@@ -155,13 +189,13 @@ async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): 
   await settleWithoutWorker(rooms, entry, { attempt, failure: failureOf(error), retry });
 }
 
-async function drive(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
-  const { run, record, abort } = entry;
+async function driveRun(rooms: DispatchRooms, entry: ActiveRun, run: AdmittedRun): Promise<void> {
+  const { record, abort } = entry;
   if ((await place(rooms, run, record, abort.signal)) === 'aborted') return cancelWithoutWorker(rooms, entry);
   for (let attempt = 1; ; attempt += 1) {
     const attemptsLeft = run.retries - (attempt - 1);
     const delayMs = backoffMs(attempt - 1);
-    const outcome = await runAttempt(rooms, entry, attempt, { attemptsLeft, delayMs });
+    const outcome = await runAttempt(rooms, entry, run, attempt, { attemptsLeft, delayMs });
     if (outcome === 'ended') return;
     await pause(rooms.clock, delayMs, abort.signal);
     if (abort.signal.aborted) return cancelWithoutWorker(rooms, entry);

@@ -49,7 +49,13 @@ function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
   });
   return { handler, asked, ended, cancelled: () => cancelled };
 }
-const dispatch = (body: Record<string, unknown>) => ({ id: '1', request: 'dispatch', body });
+const dispatch = (body: Record<string, unknown>) => ({
+  id: '1',
+  request: 'dispatch',
+  body,
+  isRepeated: false,
+});
+const idempotencyKey = 'run_parent.1.1';
 
 describe('the request handler', () => {
   test('dispatches for an agent with its own grant as the parent’s, in its session', async () => {
@@ -61,7 +67,10 @@ describe('the request handler', () => {
       value: { runId: child, status: 'done', reply: 'done', patchBytes: 0 },
     });
     expect(asked).toEqual([
-      { task: 'do it', mode: 'full-auto', session: 'run_parent', parent: { runId: 'run_parent', grant } },
+      {
+        ...{ task: 'do it', mode: 'full-auto', session: 'run_parent', idempotencyKey },
+        parent: { runId: 'run_parent', grant },
+      },
     ]);
   });
 
@@ -91,7 +100,9 @@ describe('the request handler', () => {
         argv: ['sh'],
       }),
     );
-    expect(asked).toEqual([{ task: 'x', session: 'run_parent', parent: { runId: 'run_parent', grant } }]);
+    expect(asked).toEqual([
+      { task: 'x', session: 'run_parent', idempotencyKey, parent: { runId: 'run_parent', grant } },
+    ]);
   });
 
   test('reports a refusal in words', async () => {

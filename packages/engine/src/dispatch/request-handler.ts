@@ -8,7 +8,7 @@ import {
   type RunHandle,
   TaskRefusedError,
 } from '../admission/index.ts';
-import { listApprovals, type Approvals } from '../questions/index.ts';
+import { listApprovals, type ApprovalRow, type Approvals } from '../questions/index.ts';
 
 /** A control line has at most 1 MiB; a larger patch is only in `caisson diff`. */
 const MAX_PATCH_BYTES = 512 * 1024;
@@ -32,6 +32,7 @@ const DispatchBody = z.object({
 
 export interface RequestHandlerOptions {
   readonly approvals: Approvals;
+  /** At most once for an idempotency key. */
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   readonly rooms: Pick<DispatchRooms, 'store' | 'ledger'>;
 }
@@ -39,7 +40,7 @@ export interface RequestHandlerOptions {
 export function createRequestHandler({ approvals, dispatch, rooms }: RequestHandlerOptions): RequestHandler {
   const children = new Map<string, Set<RunHandle>>();
 
-  const runChild = async (run: Parameters<RequestHandler['answer']>[0], body: unknown) => {
+  const runChild = async (run: Parameters<RequestHandler['answer']>[0], requestId: string, body: unknown) => {
     const asked = z.parse(DispatchBody, body);
     const own = children.get(run.runId) ?? new Set();
     if (own.size >= MAX_CHILDREN)
@@ -55,6 +56,7 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
       task: asked.task,
       session: run.session ?? run.runId,
       parent: { runId: run.runId, grant: run.grant }, // invariant 6
+      idempotencyKey: `${run.runId}.${run.attempt}.${requestId}`, // the host before may have dispatched it
     });
     children.set(run.runId, own.add(handle));
     try {
@@ -64,15 +66,19 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
     }
   };
   return {
-    async answer(run, { request, body }) {
+    async answer(run, { id: requestId, request, body, isRepeated }) {
       switch (request) {
         case 'approve': {
-          const call = z.parse(ApproveBody, body);
-          return { ok: true, value: await approvals.request({ ...call, runId: run.runId, emit: run.emit }) };
+          const call = { ...z.parse(ApproveBody, body), requestId, runId: run.runId, emit: run.emit };
+          const earlier = isRepeated ? findEarlier(rooms, run.runId, requestId) : undefined;
+          return {
+            ok: true,
+            value: readDecision(earlier) ?? (await approvals.request({ ...call, earlier })),
+          };
         }
         case 'dispatch':
           try {
-            return { ok: true, value: await runChild(run, body) };
+            return { ok: true, value: await runChild(run, requestId, body) };
           } catch (error) {
             if (!(error instanceof TaskRefusedError)) throw error;
             return { ok: false, value: [error.message, error.remedy].filter(Boolean).join(' ') };
@@ -90,6 +96,16 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
         await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // requested from a host that died
     },
   };
+}
+
+/** What the host before recorded of this request. */
+function findEarlier({ ledger }: RequestHandlerOptions['rooms'], runId: string, requestId: string) {
+  return listApprovals(ledger, { runId }).find((row) => row.requestId === requestId);
+}
+
+function readDecision(row: ApprovalRow | undefined) {
+  if (row === undefined || row.status === 'open') return null;
+  return { decision: row.status === 'allowed' ? 'allow' : 'deny', by: row.by };
 }
 
 /** An agent that names neither agent nor runtime gets its own runtime, not the default one. */

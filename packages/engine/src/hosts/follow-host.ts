@@ -1,8 +1,8 @@
 /** The other end: follows a host until it closes, or until the reader has enough. */
 import { connect, type Socket } from 'node:net';
+import { throughFolder } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
 import * as z from 'zod/mini';
-import { throughFolder } from '../platform/index.ts';
 import type { HostReply } from './contract.ts';
 import type { FollowOrder } from './orders.ts';
 import { HOST_ID } from './host-id.ts';

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { removeFileSync } from '@caisson/ground';
+import { removeFileSync, isListening, listenPrivately, throughFolder } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
-import { isListening, listenPrivately, throughFolder } from '../platform/index.ts';
 import type { FollowHost, HostOrder, HostReply, Hosts } from './contract.ts';
 import { giveBack, givePartBack, setAside } from './disk-reserve.ts';
 import { HostUnreachableError } from './errors.ts';
@@ -103,7 +102,10 @@ function exchange(
   limitMs = ANSWER_LIMIT_MS,
 ): Promise<HostReply> {
   const unreachable = (cause: unknown): HostUnreachableError =>
-    new HostUnreachableError(`host ${hostId} does not answer`, { cause });
+    new HostUnreachableError(`host ${hostId} does not answer`, {
+      cause,
+      remedy: 'Try again. If it was a daemon that is gone, caisson up -d adopts the run.',
+    });
   return throughFolder(
     folder,
     (prefix) =>

@@ -11,5 +11,7 @@ export interface ApprovalRow {
   readonly requestedOffset: number;
   readonly deadlineAt: string;
   readonly status: 'open' | 'allowed' | 'denied';
+  /** The worker's own id of its request; absent in runs of earlier versions. */
+  readonly requestId?: string;
   readonly by?: DataOf<'approval.decided'>['by'];
 }

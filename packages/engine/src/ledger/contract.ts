@@ -80,6 +80,8 @@ export interface RunRow {
   readonly attempt: number;
   readonly lastSeq: number;
   readonly host: string;
+  /** How often it has changed its host, counted from FIRST_EPOCH; absent for a run that never did. */
+  readonly epoch?: number;
   readonly session?: string;
   readonly idempotencyKey?: string;
   readonly continues?: string;
@@ -178,8 +180,15 @@ export interface LedgerChange {
 export interface AppendOptions {
   readonly expectedSeq?: number;
   readonly poolLimit?: PoolLimit;
+  readonly fence?: Fence;
   /** Called before `append` resolves, with each event that was not there before, in order. */
   onAdded?(event: StoredEvent): void;
+}
+
+/** The writer drives this run since this epoch: once another host does, it is refused (RunTakenOverError). */
+export interface Fence {
+  readonly runId: string;
+  readonly epoch: number;
 }
 
 /** The most runs that a pool accepts: those with a slot and those that wait. */
@@ -196,7 +205,8 @@ export interface Ledger {
   /**
    * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
    * commit; a refused call does not affect the others. `expectedSeq` requires that the run is at that `seq`, `poolLimit`
-   * that fewer runs than its limit have a slot of the pool or wait for one; both are checked inside the transaction.
+   * that fewer runs than its limit have a slot of the pool or wait for one, `fence` that nobody has adopted the run since;
+   * all are checked inside the transaction.
    */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;
   /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */

@@ -204,9 +204,17 @@ export function isOutage(error: unknown): boolean {
   );
 }
 
+/** Another host drives the run now; what this one still had to say of it is not recorded. */
+export class RunTakenOverError extends CaissonError {
+  readonly code = 'RUN_TAKEN_OVER';
+  constructor(runId: string, host: string) {
+    super(`${runId} was adopted by another host (${host}); this one may write nothing of it any more.`);
+  }
+}
+
 /** Whether the ledger refused the content of the call. It will never accept it. */
 export function isRefusal(error: unknown): boolean {
-  return [InvalidEventError, IllegalTransitionError, EventIdConflictError].some(
+  return [InvalidEventError, IllegalTransitionError, EventIdConflictError, RunTakenOverError].some(
     (kind) => error instanceof kind,
   );
 }

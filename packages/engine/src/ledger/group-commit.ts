@@ -1,12 +1,12 @@
 // Many appends, one fsync. Calls that arrive in the same turn of the event loop, or while a commit runs, share the next
 // transaction. Each call is planned on its own draft, so a refused one does not affect the others.
 
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, FIRST_EPOCH } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
 import { Draft } from './draft.ts';
 import { putEndingMarks, type MarkEnding } from './ending-marks.ts';
-import type { AppendOptions, PoolLimit } from './contract.ts';
-import { LedgerBusyError, LedgerFullError, PoolFullError } from './errors.ts';
+import type { AppendOptions, Fence, PoolLimit } from './contract.ts';
+import { LedgerBusyError, LedgerFullError, PoolFullError, RunTakenOverError } from './errors.ts';
 import type { EventRecord } from './event-record.ts';
 import { planAppend } from './plan-append.ts';
 import { queuedIn } from './project.ts';
@@ -138,6 +138,7 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
     if (call.options.poolLimit !== undefined) requireFreePlace(storage, commit, call.options.poolLimit);
+    if (call.options.fence !== undefined) requireOwner(commit, call.options.fence);
     const countBefore = draft.total().count;
     const records = planAppend(draft, call.events, call.options.expectedSeq);
     if (draft !== commit) commit.absorb(draft);
@@ -147,6 +148,11 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
     if (!(error instanceof CaissonError)) throw error;
     return { kind: 'refused', error };
   }
+}
+
+function requireOwner(commit: Draft, { runId, epoch }: Fence): void {
+  const run = commit.run(runId);
+  if ((run?.epoch ?? FIRST_EPOCH) > epoch) throw new RunTakenOverError(runId, run?.host ?? '');
 }
 
 /** Counts the stored rows and what this commit already adds to them. */

@@ -34,6 +34,13 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
       writing(() => rows.hold(name)?.holder === holder && rows.deleteHold(name)),
     holderOf: (name) => reading(() => rows.hold(name)),
     listHolds: () => reading(() => rows.holds()),
+    transfer: (runId, hostId) =>
+      writing(() => {
+        const slot = rows.slot(runId);
+        if (slot !== null && rows.deleteSlot(runId)) rows.putSlot({ ...slot, hostId });
+        for (const hold of rows.holds().filter(({ holder }) => holder === runId))
+          if (rows.deleteHold(hold.name)) rows.putHold({ ...hold, hostId });
+      }),
     reclaim: (hostId) =>
       writing(() => {
         const had = rows.rowsOfHost(hostId);

@@ -1,6 +1,6 @@
 // An approval is open from its request to its decision. One that nobody decided ends with its attempt, as a denial.
 
-import { isTerminal, knownTypeOf, type DataOf } from '@caisson/protocol';
+import { definedOnly, isTerminal, knownTypeOf, type DataOf } from '@caisson/protocol';
 import type { ApprovalRow } from './approval-row.ts';
 import type { Draft } from './draft.ts';
 import type { ProjectedEvent } from './project.ts';
@@ -26,11 +26,11 @@ export function projectApprovals(draft: Draft, event: ProjectedEvent): void {
 function requestedApproval(
   draft: Draft,
   event: ProjectedEvent,
-  { approvalId, tool, what, actionClass, deadlineAt }: DataOf<'approval.requested'>,
+  { approvalId, tool, what, actionClass, deadlineAt, requestId }: DataOf<'approval.requested'>,
 ): ApprovalRow {
   const runId = event.runId ?? '';
   const row = { approvalId, runId, tool, what, actionClass, requestedAt: event.at };
-  const place = { requestedOffset: event.offset, deadlineAt };
+  const place = { requestedOffset: event.offset, deadlineAt, ...definedOnly({ requestId }) };
   const isLive = draft.run(runId)?.status === 'running';
   return { ...row, ...place, ...(isLive ? { status: 'open' } : DENIED_BY_ENDING) };
 }

@@ -25,8 +25,9 @@ export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offs
   (EventContent | UnknownContent);
 
 const DEFAULT_PRIORITY = 5;
-/** What happens to a run after its ending. */
-const AFTERWARDS: ReadonlySet<string> = new Set<EventType>([
+/** What changes a run beside its life: its host, and what happens after its ending. */
+const BESIDE_LIFE: ReadonlySet<string> = new Set<EventType>([
+  'run.adopted',
   'evidence.sealed',
   'run.applied',
   'run.forgotten',
@@ -39,7 +40,7 @@ export function isProjected(type: string): boolean {
     type.startsWith('attempt.') ||
     type.startsWith('question.') ||
     type.startsWith('approval.') ||
-    AFTERWARDS.has(type)
+    BESIDE_LIFE.has(type)
   );
 }
 
@@ -71,6 +72,8 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
       return { ...row, attempt, status: 'running', startedAt: row.startedAt ?? event.at };
     case 'attempt.ended':
       return { ...row, attempt, status: 'queued' };
+    case 'run.adopted':
+      return event.type === 'run.adopted' ? { ...row, host: event.data.host, epoch: event.data.epoch } : null;
     case 'question.answered':
       return row.status === 'waiting' ? answeredRun(row, event) : null;
     case 'evidence.sealed':

@@ -32,8 +32,11 @@ export interface RunRecord {
 }
 
 export interface Recorder {
-  /** `null` is the project's own stream. */
-  of(runId: string | null, trace?: string): RunRecord;
+  /**
+   * `null` is the project's own stream. `epoch`: for the host that drives the run; once another one has adopted it,
+   * nothing more is written (RunTakenOverError).
+   */
+  of(runId: string | null, trace?: string, epoch?: number): RunRecord;
   /** Receives every event that this process records or publishes. */
   listen(listener: (event: PublishedEvent) => void): void;
 }

@@ -40,7 +40,7 @@ export function createRecorder({
     for (const listener of listeners) callSafely(listener, event);
   };
   return {
-    of: (runId, trace = '') =>
+    of: (runId, trace = '', epoch) =>
       new StreamRecord({
         publish,
         compose: (type, data, { attempt, id }) => ({
@@ -54,7 +54,8 @@ export function createRecorder({
           data,
         }),
         write(events, poolLimit) {
-          return ledger.append(events, { onAdded: publish, ...definedOnly({ poolLimit }) });
+          const fence = runId === null || epoch === undefined ? undefined : { runId, epoch };
+          return ledger.append(events, { onAdded: publish, ...definedOnly({ poolLimit, fence }) });
         },
       }),
     listen: (listener) => void listeners.push(listener),

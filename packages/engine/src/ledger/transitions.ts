@@ -8,9 +8,11 @@
 // T1 a run is accepted exactly once, and nothing of its life comes before that.
 // T2 a run ends exactly once, and nothing of its life comes after that; other facts (a callback was delivered) may.
 // T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer report.
-// T4 a question is asked once and closed once; it may be answered after the run has ended.
+// T4 a run that lives is adopted by one host after the other: each has the next epoch.
+// T5 a question is asked once and closed once; it may be answered after the run has ended.
 
 import {
+  FIRST_EPOCH,
   isTerminal,
   knownTypeOf,
   recordedTypeOf,
@@ -32,6 +34,8 @@ export function checkTransition(view: LedgerView, event: Move): void {
     case 'attempt.launched':
     case 'attempt.ended':
       return checkAttempt(view, event, demandLiving(view, event));
+    case 'run.adopted':
+      return checkAdopted(event, demandLiving(view, event));
     case 'question.asked':
     case 'question.answered':
     case 'question.expired':
@@ -48,6 +52,11 @@ function checkAccepted(view: LedgerView, event: Move): void {
   if (key === undefined) return;
   const earlier = view.runByIdempotencyKey(key);
   if (earlier !== null) throw new IdempotencyKeyTakenError(key, earlier.runId);
+}
+
+function checkAdopted(event: Move, { epoch = FIRST_EPOCH }: RunState): void {
+  if (event.type !== 'run.adopted' || event.data.epoch === epoch + 1) return;
+  throw refuse(event, `the run has epoch ${epoch}, and ${event.data.epoch} does not follow it`); // T4
 }
 
 function checkAttempt(view: LedgerView, event: Move, run: RunState): void {
@@ -75,7 +84,7 @@ function checkQuestion(view: LedgerView, event: Move): void {
   }
   if (row === null || row.runId !== runId)
     throw refuse(event, `question ${questionId} was never asked in this run`);
-  if (row.status !== 'open') throw refuse(event, `question ${questionId} is already ${row.status}`); // T4
+  if (row.status !== 'open') throw refuse(event, `question ${questionId} is already ${row.status}`); // T5
 }
 
 function questionIdOf(event: Move): string | undefined {

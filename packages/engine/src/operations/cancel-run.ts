@@ -1,5 +1,6 @@
 /**
- * Asks the host that owns the run; when that host is dead, settles the run instead. A host that exists and does not
+ * Asks the host that owns the run; when that host is dead, settles the run instead, also one whose
+ * worker goes on. A host that exists and does not
  * answer (stopped, or overloaded) still has the order, and carries it out once it runs again.
  */
 import type { Engine } from '../engine.ts';
@@ -24,7 +25,7 @@ export async function cancelRun(
     return reply.ok ? 'asked' : 'ended-already';
   } catch (error) {
     if (!(error instanceof HostUnreachableError)) throw error;
-    await engine.recover();
+    await engine.recover({ cancelled: runId });
     return engine.ledger.run(runId)?.ending === undefined ? 'unanswered' : 'settled';
   }
 }

@@ -62,6 +62,6 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
 
 /** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */
 async function recoverDead(engine: Engine): Promise<void> {
-  const { left } = await engine.recover({ isRepeated: true });
+  const { left } = await engine.recover({ isRepeated: true, adopts: true });
   if (left[0] !== undefined) throw left[0];
 }

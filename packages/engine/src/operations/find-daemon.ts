@@ -1,6 +1,6 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isSameProcess, readProcess } from '@caisson/ground';
+import { isSameProcess, readProcess, isListening } from '@caisson/ground';
 import type { DaemonIdentity, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
 import { loadConfig } from '../composition/trusted-config.ts';
@@ -16,7 +16,6 @@ import {
   SOCKET_NAME,
 } from '../daemon/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
-import { isListening } from '../platform/index.ts';
 
 const GONE_POLL_MS = 50;
 const PROGRESS_MS = 500;
@@ -78,7 +77,7 @@ export function describeSilent({
   const who = describeDaemon(identity);
   return isStopped
     ? new DaemonSilentError(`the daemon of this project is stopped (${who})`, {
-        remedy: `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}; its runs are then settled as lost.`,
+        remedy: `Let it go on: kill -CONT ${pid}. Or replace it: caisson up -d --replace; its running agents go on.`,
       })
     : new DaemonSilentError(`the daemon of this project does not answer (${who})`, {
         remedy: `It may be starting, ending or very busy: try again. To end it: kill ${pid}.`,
@@ -109,6 +108,25 @@ export async function stopDaemon(options: StopOptions): Promise<'gone' | 'left'>
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return 'gone';
+}
+
+/** A daemon that does not end by itself within this time is killed: its agents go on, and the next one adopts them. */
+const LEAVE_MS = 10_000;
+
+/** Ends the daemon of the project, if there is one, so that the next can adopt its agents. Returns who it was. */
+export async function endForNext(place: DaemonPlace = {}): Promise<string | null> {
+  const standing = await findDaemon(place);
+  if (standing.kind === 'none') return null;
+  const identity = standing.kind === 'answers' ? standing.status : standing.identity;
+  const { pid, startTime } = identity;
+  if (standing.kind === 'answers') await askToStop(standing.status.stateDir, { leave: true });
+  const isStopped = standing.kind === 'silent' && standing.isStopped;
+  const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
+  while (isSameProcess(pid, startTime)) {
+    if (performance.now() >= untilMs) process.kill(pid, 'SIGKILL'); // a stopped one gets no other signal
+    await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
+  }
+  return describeDaemon(identity);
 }
 
 /** Lets the daemon read its configuration again. Throws NoDaemonError without one. */

@@ -30,7 +30,10 @@ export async function findLive(engine: Asking, rows: readonly RunRow[]): Promise
     ),
   );
   const told = new Map(answers.flatMap((answer) => Object.entries(answer)));
-  return new Map(open.map((row) => [row.runId, told.get(row.runId) ?? countRecorded(engine, row)]));
+  const found = open.map(
+    async (row) => [row.runId, told.get(row.runId) ?? (await countRecorded(engine, row))] as const,
+  );
+  return new Map(await Promise.all(found));
 }
 
 async function askHost(
@@ -50,10 +53,18 @@ export function readStates(live: Engine['live'], runs: readonly string[]): Recor
   return Object.fromEntries(known.filter((entry): entry is [string, LiveRun] => entry[1] !== null));
 }
 
-function countRecorded({ ledger }: Asking, { runId, acceptedAt }: RunRow): LiveRun {
+async function countRecorded(
+  { ledger, hosts }: Asking,
+  { runId, acceptedAt, host, status }: RunRow,
+): Promise<LiveRun> {
   const count = new LiveCount(acceptedAt);
-  for (const event of ledger.read({ runId })) count.add(event);
-  return count.read('ledger');
+  const events = ledger.read({ runId });
+  for (const event of events) count.add(event);
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  // Every command settles what dead hosts left, but for those that can be adopted.
+  const mayBeAlone = status === 'running' && launched?.data.adoption !== undefined;
+  const isAlone = mayBeAlone && !(await hosts.isAlive(host));
+  return { ...count.read('ledger'), ...(isAlone ? { isAlone } : {}) };
 }
 
 /** The call of a running agent that waits for a decision, or the question that an ended run left. */

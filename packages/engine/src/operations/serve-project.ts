@@ -50,7 +50,7 @@ export interface ServedProject {
 
 /** Throws DaemonRunsError when another process serves the project. */
 export async function serveProject(options: CaissonOptions = {}): Promise<ServedProject> {
-  const opened = await openHost({ ...options, makesState: true });
+  const opened = await openHost({ ...options, makesState: true, isDaemon: true });
   const { engine, caisson } = opened;
   const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
   const lease = leaseRoomsOf(engine);
@@ -78,6 +78,8 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
+  // Before the socket is open; what fails is tried again by a timer.
+  await engine.recover({ adopts: true }).catch(({ message }: Error) => warn(message));
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   const gate = createGate(() => life.phase() === 'serving');
   const life = createLife({
@@ -88,6 +90,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
         ...engine.dispatcher.underWay().map(({ ended }) => ended.catch(() => undefined)),
       ],
       shutdown: (how) => engine.dispatcher.shutdown(how),
+      leave: () => engine.dispatcher.leave(),
       close: () => close(),
     },
     onPhase: () => notifier.stopping(),

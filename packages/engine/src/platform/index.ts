@@ -2,4 +2,3 @@ export { backoffMs } from './backoff.ts';
 export { TaskRefusedError, type Refusal } from './refusal.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { pause } from './pause.ts';
-export { isListening, listenPrivately, pathOfDescriptor, throughFolder } from './folder-socket.ts';

@@ -21,6 +21,7 @@ function open() {
       tool: 'Bash',
       what: 'rm -rf x',
       actionClass: 'bash_destructive',
+      requestId: 'request-1',
       emit: emitting,
     });
   const idOf = (index: number): string => String(emitted[index]?.data['approvalId']);

@@ -7,7 +7,8 @@
  *
  * AP1  An approval is on disk before it can be decided, and its decision before the call continues.
  * AP2  It is decided exactly once; a second decision is refused.
- * AP3  No answer is a denial; so is a host that is gone.
+ * AP3  No answer is a denial; so is a host that is gone, unless another one adopts the run: then the same approval waits on,
+ *      until the same deadline.
  *
  * Questions: a run has ended because its agent asks a person. Another run continues with the answer.
  *
@@ -21,7 +22,7 @@
  */
 import type { Clock } from '@caisson/ground';
 import type { DispatchRequest } from '@caisson/protocol';
-import type { Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
+import type { ApprovalRow, Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
 
 export type { ApprovalRow } from '../ledger/index.ts';
 
@@ -34,6 +35,10 @@ export interface ApprovalRequest {
   /** The call in words, redacted. */
   readonly what: string;
   readonly actionClass: string;
+  /** The worker's own id of its request. */
+  readonly requestId: string;
+  /** The same request as the host before recorded it: it is still open. */
+  readonly earlier?: Pick<ApprovalRow, 'approvalId' | 'deadlineAt'> | undefined;
   /** Records an event of this run and resolves when it is durable. */
   readonly emit: Emit;
 }

@@ -17,7 +17,7 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
   const ofRun = (runId: string): Pending[] =>
     [...pending.values()].filter(({ request }) => request.runId === runId);
 
-  const hold = (approvalId: string, request: ApprovalRequest) => {
+  const hold = (approvalId: string, request: ApprovalRequest, limitMs = deadlineMs) => {
     const decided = Promise.withResolvers<{ decision: ApprovalDecision; by: DecidedBy }>();
     const decide = async (decision: ApprovalDecision, by: DecidedBy): Promise<void> => {
       if (!pending.delete(approvalId)) return; // AP2
@@ -30,28 +30,27 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
         throw error;
       }
     };
-    const cancelDeadline = clock.setTimer(deadlineMs, () => {
+    const cancelDeadline = clock.setTimer(limitMs, () => {
       decide('deny', 'deadline').catch(() => undefined); // already answered with a deny
     });
     pending.set(approvalId, { request, decide, cancelDeadline });
     return decided.promise;
   };
-  const forget = (approvalId: string): void => {
-    pending.get(approvalId)?.cancelDeadline();
-    pending.delete(approvalId);
-  };
-
   return {
     async request(request) {
+      const { earlier } = request;
+      if (earlier !== undefined) return hold(earlier.approvalId, request, msUntil(clock, earlier.deadlineAt));
       if (ofRun(request.runId).length >= MAX_PENDING) return { decision: 'deny', by: 'deadline' };
       const approvalId = createPrefixedId('approval', clock);
       const decision = hold(approvalId, request);
-      const { tool, what, actionClass } = request;
+      const { tool, what, actionClass, requestId } = request;
       const deadlineAt = new Date(clock.wallMs() + deadlineMs).toISOString();
       try {
-        await request.emit('approval.requested', { approvalId, tool, what, actionClass, deadlineAt }); // AP1
+        const asked = { approvalId, tool, what, actionClass, deadlineAt, requestId };
+        await request.emit('approval.requested', asked); // AP1
       } catch (error) {
-        forget(approvalId);
+        pending.get(approvalId)?.cancelDeadline();
+        pending.delete(approvalId);
         throw error;
       }
       return decision;
@@ -66,4 +65,8 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
       await Promise.allSettled(ofRun(runId).map(({ decide }) => decide('deny', 'ending')));
     },
   };
+}
+
+function msUntil(clock: Clock, at: string): number {
+  return Math.max(0, Date.parse(at) - clock.wallMs());
 }

@@ -41,6 +41,8 @@ export interface LeftRun {
   readonly row: RunRow;
   /** The beginning of a failure that follows from it. */
   readonly why: string;
+  /** A person cancels it. */
+  readonly isCancelled?: boolean;
 }
 
 /**
@@ -58,7 +60,7 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
     launched = lastLaunched(events);
     if (launched === undefined || isEnded(events, launched.attempt))
       await endUnlaunched(rooms, record, { ...left, mayPass }, events);
-    else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
+    else await recoverAttempt(rooms, record, { ...left, launched, mayPass }, events);
   } catch (error) {
     const isOver = rooms.ledger.run(runId)?.ending !== undefined;
     const last = launched ?? events[0];
@@ -137,7 +139,7 @@ async function sweepUnlaunched(
 async function recoverAttempt(
   rooms: DispatchRooms,
   record: RunRecord,
-  { launched, why, mayPass }: { launched: Launched; why: string; mayPass: MayPass },
+  { launched, why, isCancelled = false, mayPass }: LeftRun & { launched: Launched; mayPass: MayPass },
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
@@ -152,7 +154,10 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found, left, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
+      ending:
+        isCancelled && found.kind !== 'valid'
+          ? { kind: 'cancelled', cause: 'user' }
+          : endingOf(found, left, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       countUsage: (reported) => countLeftUsage(rooms, remains.runId, left, reported),

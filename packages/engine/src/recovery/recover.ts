@@ -1,6 +1,7 @@
 /**
  * What dead hosts left, settled by the next process that opens the ledger, or waits for a slot.
  *   a valid result file → its ending · a live worker → stopped, then `lost` · nothing → `lost`
+ *   a worker that waits for its next host → adopted by a daemon; every other process leaves it alone (R6)
  *   an ending without its seal and clean-up → both are done now
  * R1  Only what belongs to a host that is known to be dead is touched, and by one recoverer at a time: it holds
  *     `recover:HOST` and listens like any host, so that a recoverer that died is known to be dead too.
@@ -10,13 +11,16 @@
  *     the other runs.
  * R5  A failure that may pass ends no run. If the ledger can record nothing, recovery stops; for anything else the run
  *     is left to the next command, for PATIENT_MS after its launch. Its host keeps its slots until then.
+ * R6  Only a daemon adopts, and no process but a person's cancel ends a worker that can be adopted. A worker ends itself
+ *     when nobody comes in time; then the run is settled as any other.
  */
 import type { Hosts } from '../hosts/index.ts';
 import { IllegalTransitionError, isOutage, type RunRow } from '../ledger/index.ts';
-import { RunUnsettledError, type DispatchRooms } from '../admission/index.ts';
+import { RunUnsettledError, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
 import type { HostBackoff } from './host-backoff.ts';
 import { isPassing } from '../attempt/index.ts';
-import { recoverRun, finishEnded } from './recover-run.ts';
+import { findAdoptable, type FoundWorker } from './find-adoptable.ts';
+import { recoverRun, finishEnded, type LeftRun } from './recover-run.ts';
 
 const PATIENT_MS = 24 * 3_600_000;
 
@@ -27,6 +31,10 @@ export interface Recovery {
   announce(): Promise<void>;
   /** A host may be dead because of a power cut: its refs under `refs/caisson` may be broken. */
   repairRefs(): Promise<unknown>;
+  /** Drives the run from now on; null in every process but a daemon. */
+  readonly adopt: ((run: AdoptableRun) => Promise<void>) | null;
+  /** A run that a person cancels: it is ended, and not left to a daemon. */
+  readonly cancelled?: string;
   /** For callers that check again and again: hosts that are not due are skipped. */
   readonly backoff?: HostBackoff;
 }
@@ -35,6 +43,10 @@ export interface Recovered {
   readonly settled: readonly string[];
   /** Runs that are left to the next command (R5). */
   readonly left: readonly RunUnsettledError[];
+  /** Runs that this host drives from now on. */
+  readonly adopted: readonly string[];
+  /** Runs whose workers wait for a daemon (R6). */
+  readonly adoptable: readonly string[];
   /** Dead hosts whose runs another process settles at this moment (R1). */
   readonly skipped: readonly string[];
 }
@@ -48,7 +60,7 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   const dead: string[] = [];
   for (const host of known)
     if ((backoff?.isDue(host) ?? true) && !(await hosts.isAlive(host))) dead.push(host);
-  const all = { settled: [] as string[], left: [] as RunUnsettledError[], skipped: [] as string[] };
+  const all = createTally();
   if (dead.length === 0) return all;
   await announce();
   let isRepaired = false;
@@ -61,10 +73,10 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
     isRepaired = true;
     let isSettled = false;
     try {
-      const { settled, left } = await recoverHost(withReserveOf(recovery, host), host);
-      all.settled.push(...settled);
-      all.left.push(...left);
-      isSettled = left.length === 0;
+      const had = await recoverHost({ ...recovery, rooms: withReserveOf(recovery, host) }, host);
+      for (const key of ['settled', 'adopted', 'adoptable'] as const) all[key].push(...had[key]);
+      all.left.push(...had.left);
+      isSettled = had.left.length + had.adoptable.length === 0;
       if (isSettled) {
         ledger.leases.reclaim(host);
         hosts.forget(host);
@@ -101,30 +113,63 @@ function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonl
   return ledger.leases.tryHold(name, hostId, hostId);
 }
 
-async function recoverHost(rooms: DispatchRooms, host: string): Promise<Omit<Recovered, 'skipped'>> {
-  const settled: string[] = [];
-  const left: RunUnsettledError[] = [];
+interface Tally {
+  readonly settled: string[];
+  readonly adopted: string[];
+  readonly adoptable: string[];
+  readonly left: RunUnsettledError[];
+  readonly skipped: string[];
+}
+
+const createTally = (): Tally => ({ settled: [], adopted: [], adoptable: [], left: [], skipped: [] });
+
+async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string): Promise<Tally> {
+  const tally = createTally();
   for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
+    const { runId } = row;
     if (row.host !== host) continue;
-    const outcome = await settleLeft(rooms, row);
-    if (outcome === 'settled') settled.push(row.runId);
-    else if (outcome !== 'ended') left.push(outcome);
+    const isCancelled = runId === cancelled;
+    const found = isCancelled ? null : await findWorker(rooms, row);
+    if (found !== null && adopt === null) {
+      tally.adoptable.push(runId);
+      continue;
+    }
+    if (found?.kind === 'adoptable') {
+      if (await adopt?.(found.run).then(() => true, isTaken)) tally.adopted.push(runId);
+      continue;
+    }
+    const why = found?.kind === 'foreign' ? `the host died, and ${found.why}` : 'the host died';
+    const outcome = await settleLeft(rooms, { row, why, isCancelled });
+    if (outcome === 'settled') tally.settled.push(runId);
+    else if (outcome !== 'ended') tally.left.push(outcome);
   }
   // A slot is released last: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
-  for (const { runId } of slots) if (!settled.includes(runId)) await finishEnded(rooms, runId);
-  return { settled, left };
+  for (const { runId } of slots) if (!tally.settled.includes(runId)) await finishEnded(rooms, runId);
+  return tally;
+}
+
+/** A run that cannot be read is no reason to leave the others: settling it reports what is wrong. */
+function findWorker(rooms: DispatchRooms, row: RunRow): Promise<FoundWorker> {
+  return findAdoptable(rooms, row).catch(() => null);
+}
+
+/** The run ended, or another daemon has it, since we looked (R2). */
+function isTaken(error: unknown): false {
+  if (error instanceof IllegalTransitionError) return false;
+  throw error;
 }
 
 async function settleLeft(
   rooms: DispatchRooms,
-  row: RunRow,
+  left: LeftRun,
 ): Promise<'settled' | 'ended' | RunUnsettledError> {
+  const { row } = left;
   const launchedAt = rooms.ledger.attempts(row.runId).at(-1)?.launchedAt ?? row.acceptedAt;
   const isYoung = rooms.clock.wallMs() - Date.parse(launchedAt) < PATIENT_MS;
   const mayPass = isYoung ? isPassing : isOutage;
   try {
-    await recoverRun(rooms, { row, why: 'the host died' }, mayPass);
+    await recoverRun(rooms, left, mayPass);
     return 'settled';
   } catch (error) {
     // R2, or every failure came after the ending; the slot shows what is still to do.

@@ -5,6 +5,7 @@
  * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits, a stall timeout or a lost record stop a
  *     worker.
  * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
+ * S5  A worker that another host drives now, or will, is left as it is: neither ordered nor killed. `ended` rejects then.
  */
 import type { Clock } from '@caisson/ground';
 import type {
@@ -68,6 +69,10 @@ export interface SupervisionOptions {
   readonly graceMs: number;
   readonly heartbeatMs: number;
   readonly stallTimeoutMs: number | null;
+  /** The worker had its `go` from another host. */
+  readonly isAdopted?: boolean;
+  /** The error that `ended` rejects with once another host drives the run (S5); null while this one does. */
+  findTakeover(): Error | null;
   /** Compares the echoed grant; a failure here ends the worker before `go`. */
   onHeader(header: WorkerHeader): Failure | null;
   /** Makes `dispatch.started` durable; a failure here ends the worker before `go`. */
@@ -89,6 +94,8 @@ export interface Supervision {
   /** Asks the worker to stop; the first order counts, a later `force` only shortens the grace. */
   stop(reason: StopReason, options?: { detail?: string; force?: boolean }): void;
   send(message: ControlMessage): void;
+  /** Leaves the worker to the next host (S5): `ended` rejects with this. */
+  leave(why: Error): void;
   /** While a person decides, silence is `waiting-permission`. */
   setWaitingForPermission(isWaiting: boolean): void;
 }

@@ -29,7 +29,13 @@ async function superviseSaying(lines: readonly object[]) {
     },
     compute: { stop: () => Promise.resolve([]) },
     ...{ clock, isEnclosed: true, usesModel: true, wallMs: 60_000, graceMs: 0, heartbeatMs: 60_000 },
-    ...{ stallTimeoutMs: 1000, canRecord: () => true, countBeat: nothing, isModelFailing: () => false },
+    ...{
+      stallTimeoutMs: 1000,
+      canRecord: () => true,
+      findTakeover: () => null,
+      countBeat: nothing,
+      isModelFailing: () => false,
+    },
     ...{
       onHeader: () => null,
       onReady: nothing,

@@ -21,7 +21,7 @@ const DRAIN_MS = 500;
 const MAX_DRAIN_MS = 30_000;
 const STOPPED_MS = 1000;
 
-/** Supervises one worker until nothing of it is left; see the contract for S1 to S4. */
+/** Supervises one worker until nothing of it is left; see the contract for S1 to S5. */
 export function supervise(options: SupervisionOptions): Supervision {
   const { worker, clock } = options;
   const startedMs = clock.monotonicMs();
@@ -46,14 +46,30 @@ export function supervise(options: SupervisionOptions): Supervision {
   const cancelDeadline = clock.setTimer(options.wallMs, () =>
     stop('timeout', { detail: `no end after ${options.wallMs} ms` }),
   );
-  const cancelChecks = checkRegularly(options, { health, stall, stop });
-  const ended = worker.exited.then((exit) => {
+  const left = Promise.withResolvers<never>();
+  const rest = (): void => {
     cancelDeadline();
     cancelChecks();
     ladder.cancel();
+  };
+  const leave = (why: Error): void => {
+    rest();
+    left.reject(why);
+    worker.stdout.destroy();
+    worker.control.destroy();
+  };
+  const cancelChecks = checkRegularly(options, { health, stall, stop, leave });
+  const ended = worker.exited.then((exit) => {
+    rest();
     return conclude(options, seen, exit);
   });
-  return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };
+  return {
+    ended: Promise.race([ended, left.promise]),
+    stop,
+    send,
+    leave,
+    setWaitingForPermission: stall.setWaitingForPermission,
+  };
 }
 
 /** What is known of a worker's end before it has ended. */
@@ -98,7 +114,7 @@ function listen(
       if (failure !== null) refuse(failure);
     },
     onLine(said) {
-      if (said.kind === 'worker.ready' && seen.refusal === null) void release();
+      if (said.kind === 'worker.ready' && seen.refusal === null && options.isAdopted !== true) void release();
       const nowMs = clock.monotonicMs();
       const line = said.kind === 'heartbeat' ? { ...said, counters: options.countBeat(said.counters) } : said;
       health.beat(nowMs);
@@ -129,7 +145,7 @@ function isOfNetwork(line: WorkerLine): boolean {
 /** Returns a function that ends the checks. */
 function checkRegularly(
   options: SupervisionOptions,
-  { health, stall, stop }: Watches & Pick<Supervision, 'stop'>,
+  { health, stall, stop, leave }: Watches & Pick<Supervision, 'stop' | 'leave'>,
 ): () => void {
   const { worker, clock, stallTimeoutMs } = options;
   let lastCheckMs = clock.monotonicMs();
@@ -137,6 +153,8 @@ function checkRegularly(
     const nowMs = clock.monotonicMs();
     const lateMs = nowMs - lastCheckMs - CHECK_MS;
     lastCheckMs = nowMs;
+    const takeover = options.findTakeover();
+    if (takeover !== null) return leave(takeover);
     if (lateMs > STOPPED_MS) {
       health.excuse(lateMs); // S4: we were stopped; the worker's lines of that time are still in the pipe
       stall.excuse(lateMs);
@@ -175,14 +193,18 @@ function stateOf({ handle }: WorkerProcess): string | null {
 
 function every(intervalMs: number, options: SupervisionOptions, work: () => void): () => void {
   let cancel = (): void => undefined;
+  let isOver = false;
   const next = (): void => {
     cancel = options.clock.setTimer(intervalMs, () => {
       work();
-      next();
+      if (!isOver) next();
     });
   };
   next();
-  return () => cancel();
+  return () => {
+    isOver = true;
+    cancel();
+  };
 }
 
 /**

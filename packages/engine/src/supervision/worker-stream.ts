@@ -38,4 +38,5 @@ export function readWorkerStream(stdout: Readable, handlers: WorkerStreamHandler
   };
   stdout.on('data', (chunk: Buffer) => take(decoder.push(chunk)));
   stdout.on('end', () => take(decoder.end()));
+  stdout.resume(); // that of an adopted worker was paused until now
 }

@@ -4,3 +4,4 @@ export * from './kill-marked.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './datagram-sender.ts';
+export * from './folder-socket.ts';

@@ -62,6 +62,8 @@ export interface AttemptContext {
   printedBytes: number;
   /** Tool calls that wait for a person now. */
   heldCalls: number;
+  /** Requests to the host that have no answer yet. */
+  readonly openRequests: Set<string>;
 }
 
 export function createAttemptContext(options: {
@@ -85,6 +87,7 @@ export function createAttemptContext(options: {
     script: null,
     printedBytes: 0,
     heldCalls: 0,
+    openRequests: new Set(),
   };
 }
 

@@ -10,8 +10,9 @@ export function openChannel(context: AttemptContext): () => void {
   const { mailbox } = context.job.paths;
   makeFolder(mailbox);
   let isOpen = true;
+  const received = new Set<string>();
   context.control.onMessage(({ id, body }) => {
-    if (!isOpen) return;
+    if (!isOpen || received.has(id)) return; // a host that adopts us repeats what has no receipt
     try {
       appendInMailbox(
         mailbox,
@@ -19,6 +20,7 @@ export function openChannel(context: AttemptContext): () => void {
         'inbox.jsonl',
         encodeNdjson({ id, at: new Date().toISOString(), body }),
       );
+      received.add(id);
       context.writer.write({ kind: 'channel.received', id });
     } catch (error) {
       const message = `message ${id} did not reach the mailbox: ${(error as Error).message}`;

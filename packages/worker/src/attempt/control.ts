@@ -1,8 +1,13 @@
 /**
- * The host's control pipe to this worker, fd 3. `go` starts the attempt; `stop` ends it; end of file means that the
- * host is gone, and then the sandbox must be gone within milliseconds.
+ * The host's control messages to this worker: over fd 3, and after an adoption over the next host's connection. `go`
+ * starts the attempt; `stop` ends it; end of file means that the host is gone:
+ *
+ *   driven ──end of file──► alone ──followNext──► driven
+ *             │               └──giveUp──► host-lost
+ *             └──before `go`, or nobody waits for a next host──► host-lost: the sandbox must be gone within milliseconds
  */
 import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { ControlMessage, createNdjsonDecoder } from '@caisson/protocol';
 
 export type StopOrder = Extract<ControlMessage, { kind: 'stop' }> | { kind: 'host-lost' };
@@ -18,8 +23,14 @@ export interface Control {
   readonly stop: AbortSignal;
   onMessage(listener: (message: { id: string; body: string }) => void): void;
   onReply(listener: (reply: { id: string; ok: boolean; value?: unknown }) => void): void;
-  /** Ends the attempt as if the host had died. */
+  /** The host is gone, as its process shows; end of file says the same. */
   reportHostLost(): void;
+  /** From now on a lost host after `go` does not end the attempt, but calls this. */
+  waitForNext(onAlone: () => void): void;
+  /** Messages come from this stream alone; what an earlier host still sends is ignored. */
+  followNext(stream: Readable): void;
+  /** Nobody came: ends the attempt as lost. */
+  giveUp(): void;
   close(): void;
 }
 
@@ -34,7 +45,8 @@ export function openControl(): Control {
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
   /** Messages that came before there was a listener. */
   const early: { id: string; body: string }[] = [];
-  const stream = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
+  let hasGone = false;
+  let onAlone: (() => void) | null = null;
 
   const halt = (order: StopOrder): void => {
     if (!abort.signal.aborted) abort.abort(order);
@@ -50,6 +62,7 @@ export function openControl(): Control {
       case 'assign':
         return assigned.resolve(message);
       case 'go':
+        hasGone = true;
         return going.resolve();
       case 'stop':
         return halt(message);
@@ -61,10 +74,11 @@ export function openControl(): Control {
         for (const listener of replyListeners) listener(message);
     }
   };
-  readMessages(stream, obey);
-  const lost = (): void => halt({ kind: 'host-lost' });
-  stream.on('end', lost);
-  stream.on('error', lost);
+  const host = createHostStream(obey, () => {
+    if (hasGone && onAlone !== null) onAlone();
+    else halt({ kind: 'host-lost' });
+  });
+  host.follow(new Socket({ fd: CONTROL_FD, readable: true, writable: false }));
 
   return {
     waitForGo: () => going.promise,
@@ -75,15 +89,51 @@ export function openControl(): Control {
       for (const message of early.splice(0)) listener(message);
     },
     onReply: (listener) => replyListeners.push(listener),
-    reportHostLost: lost,
-    close: () => stream.destroy(),
+    reportHostLost: host.lose,
+    waitForNext: (listener) => void (onAlone = listener),
+    followNext: host.follow,
+    giveUp: () => halt({ kind: 'host-lost' }),
+    close: host.close,
+  };
+}
+
+/** The stream of the host that there is now; what an earlier one still says is not read. */
+function createHostStream(
+  obey: (message: ControlMessage) => void,
+  onLost: () => void,
+): { follow(stream: Readable): void; lose(): void; close(): void } {
+  let current: Readable | null = null;
+  const close = (): void => {
+    const stream = current;
+    current = null;
+    stream?.destroy();
+  };
+  const lose = (): void => {
+    if (current === null) return;
+    close();
+    onLost();
+  };
+  return {
+    follow(stream) {
+      close();
+      current = stream;
+      readMessages(stream, (message) => {
+        if (stream === current) obey(message);
+      });
+      for (const end of ['end', 'error', 'close'])
+        stream.on(end, () => {
+          if (stream === current) lose();
+        });
+    },
+    lose,
+    close,
   };
 }
 
 /** Anything that is no message of this protocol is ignored. */
-function readMessages(stream: Socket, obey: (message: ControlMessage) => void): void {
+function readMessages(stream: Readable, obey: (message: ControlMessage) => void): void {
   const decoder = createNdjsonDecoder();
-  stream.on('data', (chunk) => {
+  stream.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
       const parsed = record.kind === 'value' ? ControlMessage.safeParse(record.value) : null;
       if (parsed?.success === true) obey(parsed.data);

@@ -1,4 +1,5 @@
 export { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
+export { openAdoption } from './adoption.ts';
 export { openChannel } from './channel.ts';
 export { openControl, type Control, type StopOrder } from './control.ts';
 export { isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';

@@ -1,16 +1,27 @@
 /**
- * The worker's only writer to stdout. Stdout is protocol: a header, then numbered lines. Each line is in the events
- * file before it is on stdout, so that a later host can continue the stream. If the host is gone (EPIPE), the work
- * continues: the file still has every line. Secrets in a line are redacted here (invariant 7).
+ * Everything the worker reports: a header with the grant it applied, then numbered lines. Each line is in the events
+ * file before the host gets it, so that a later host can have the stream from the beginning, and one that is slow gets
+ * the rest from the file: nothing waits for it, and little is kept in memory. If the host is gone, the work continues.
+ * Secrets in a line are redacted here (invariant 7).
  */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import type { Redactor } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA, type Grant, type WorkerSaying } from '@caisson/protocol';
 import { redactRecord } from './redact-value.ts';
 
+const STDOUT_FD = 1;
+const MAX_WAITING_BYTES = 1024 * 1024;
+const PART_BYTES = 256 * 1024;
+
 export interface LineWriter {
   header(grant: Grant): void;
   write(line: WorkerSaying): void;
+  /** How many lines there are, without the header. */
+  readonly count: number;
+  /** From now on this reader gets the stream, from its beginning, and no other. */
+  turnTo(reader: Writable): void;
   /** Resolves when the host has been sent everything, or is gone. */
   close(): Promise<void>;
 }
@@ -20,14 +31,35 @@ export function createLineWriter(options: {
   attempt: number;
   eventsFile: string;
   redactor: Redactor;
+  /** Default: stdout. */
+  reader?: Writable;
 }): LineWriter {
-  const file = openSync(options.eventsFile, 'a', 0o600);
-  process.stdout.on('error', () => undefined); // the events file has it too
+  const file = openSync(options.eventsFile, 'a+', 0o600);
+  let reader = options.reader ?? new Socket({ fd: STDOUT_FD, readable: false, writable: true });
+  reader.on('error', () => undefined); // the file has every line
   let seq = 0;
+  /** How much there is, and how much of it the reader has been given. */
+  let size = 0;
+  let sent = 0;
+  let catchingUp: Promise<void> | null = null;
+
+  const sendRest = async (): Promise<void> => {
+    while (sent < size && !reader.destroyed) {
+      const to = reader;
+      const part = readPart(file, sent, size - sent);
+      await new Promise<void>((resolve) => void to.write(part, () => resolve()));
+      if (to === reader) sent += part.length;
+    }
+    catchingUp = null;
+  };
   const write = (value: unknown): void => {
-    const text = encodeNdjson(value);
-    writeSync(file, text);
-    process.stdout.write(text);
+    const bytes = Buffer.from(encodeNdjson(value));
+    writeSync(file, bytes);
+    size += bytes.length;
+    if (catchingUp !== null || reader.destroyed) return;
+    if (reader.writableLength > MAX_WAITING_BYTES) return void (catchingUp = sendRest());
+    reader.write(bytes);
+    sent = size;
   };
   return {
     header: (grant) =>
@@ -36,9 +68,26 @@ export function createLineWriter(options: {
       seq += 1;
       write({ ...redactRecord(options.redactor, line), seq, at: new Date().toISOString() });
     },
-    close() {
+    get count() {
+      return seq;
+    },
+    turnTo(next) {
+      next.on('error', () => undefined);
+      const earlier = reader;
+      reader = next;
+      sent = 0;
+      earlier.destroy();
+      catchingUp ??= sendRest();
+    },
+    async close() {
+      await catchingUp;
       closeSync(file);
-      return new Promise((resolve) => void process.stdout.write('', () => resolve()));
+      if (!reader.destroyed) await new Promise<void>((resolve) => void reader.write('', () => resolve()));
     },
   };
+}
+
+function readPart(file: number, from: number, most: number): Buffer {
+  const part = Buffer.alloc(Math.min(most, PART_BYTES));
+  return part.subarray(0, readSync(file, part, 0, part.length, from));
 }

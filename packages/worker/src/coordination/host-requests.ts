@@ -12,16 +12,20 @@ export interface HostRequests {
   ask(request: 'approve' | 'dispatch', body: Record<string, unknown>): Promise<HostReply>;
 }
 
-export function createHostRequests(context: Pick<AttemptContext, 'writer' | 'control'>): HostRequests {
-  const { writer, control } = context;
+export function createHostRequests(
+  context: Pick<AttemptContext, 'writer' | 'control' | 'openRequests'>,
+): HostRequests {
+  const { writer, control, openRequests } = context;
   const waiting = new Map<string, (reply: HostReply) => void>();
   control.onReply(({ id, ok, value }) => {
     waiting.get(id)?.({ ok, value });
     waiting.delete(id);
+    openRequests.delete(id);
   });
   const giveUp = (): void => {
     for (const resolve of waiting.values()) resolve({ ok: false, value: 'the run is being stopped' });
     waiting.clear();
+    openRequests.clear();
   };
   control.stop.addEventListener('abort', giveUp);
   return {
@@ -30,6 +34,7 @@ export function createHostRequests(context: Pick<AttemptContext, 'writer' | 'con
         if (control.stop.aborted) return resolve({ ok: false, value: 'the run is being stopped' });
         const id = randomUUID();
         waiting.set(id, resolve);
+        openRequests.add(id);
         writer.write({ kind: 'request', id, request, body });
       }),
   };

@@ -1,0 +1,91 @@
+/**
+ * Stages 4 and 5 for an attempt of a dead host whose worker goes on: the worker is taken over instead of launched, its
+ * lines are read from the first on, and it is followed as if it had been started here.
+ *
+ * AT1  This host owns the run in the ledger, with the next epoch, before the worker has it as its host.
+ * AT2  Nothing is recorded or answered twice: lines have numbers, and requests and messages ids.
+ * AT3  The limits of the attempt go on: its time counts from its start, by the worker's own clock.
+ * AT4  A failure that would be tried again ends the run: what it needs for another attempt died with its host.
+ */
+import { ADOPTION_VERSION, type AdoptionClaim } from '@caisson/protocol';
+import { WorkerHandle } from '../compute/index.ts';
+import type { AdoptableRun, DispatchRooms } from '../admission/index.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
+import type { ActiveRun } from './active-run.ts';
+import { follow, type FollowedRun } from './follow.ts';
+import { holdFolder } from './hold-folder.ts';
+import { settleFollowed } from './run-attempt.ts';
+import { attemptPaths } from './state-paths.ts';
+
+/** Resolves when the run has ended. Throws WorkerUnreachableError when its worker cannot be taken over. */
+export async function adoptAttempt(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  { row, launched, adoption }: AdoptableRun,
+  epoch: number,
+): Promise<void> {
+  const { runId } = row;
+  const { attempt, data } = launched;
+  const paths = attemptPaths(rooms.settings.stateDir, runId, attempt);
+  const workspace = PreparedWorkspace.parse(data.workspace);
+  const handle = WorkerHandle.parse(data.handle);
+  if (workspace.kind === 'in-place') await holdFolder(rooms, { runId });
+  const { nonce } = data;
+  const claim: AdoptionClaim = {
+    kind: 'adopt',
+    version: ADOPTION_VERSION,
+    nonce,
+    epoch,
+    hostPid: process.pid,
+  };
+  const { worker, handover } = await rooms.compute.adopt(handle, paths.control, claim);
+  const events = rooms.ledger.read({ runId });
+  entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
+  const run: FollowedRun = {
+    ...describeAdopted(row, events),
+    timeoutMs: Math.max(1, adoption.timeoutMs - handover.elapsedMs),
+    stallTimeoutMs: adoption.stallTimeoutMs,
+    reportsUsageOnce: adoption.reportsUsageOnce ?? false,
+  };
+  const parts = { attempt, attached: undefined, isAdoptable: true };
+  const followed = follow(rooms, run, entry.record, parts, worker, { handover, events });
+  for (const message of listUnreceived(events)) followed.supervision.send(message);
+  await settleFollowed(rooms, entry, {
+    prepared: {
+      ...{ attempt, nonce, paths, workspace },
+      limits: rooms.compute.reopenLimits(handle),
+      secrets: handover.secrets,
+    },
+    followed,
+    retry: { attemptsLeft: 0, delayMs: 0 }, // AT4
+  });
+}
+
+function describeAdopted(
+  { runId, session, runtime }: AdoptableRun['row'],
+  events: readonly StoredEvent[],
+): Pick<FollowedRun, 'runId' | 'grant' | 'session' | 'model' | 'runtimeName'> {
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
+  const { grant, resolved } = accepted.data;
+  return {
+    runId,
+    grant,
+    session: session ?? null,
+    model: resolved.model.requested,
+    runtimeName: runtime ?? '',
+  };
+}
+
+/** The worker ignores what it has already (AT2): its receipt may not be recorded yet. */
+function listUnreceived(events: readonly StoredEvent[]): { kind: 'message'; id: string; body: string }[] {
+  const received = new Set(
+    events.flatMap((event) => (event.type === 'channel.received' ? [event.data.messageId] : [])),
+  );
+  return events.flatMap((event) =>
+    event.type === 'channel.sent' && !received.has(event.data.messageId)
+      ? [{ kind: 'message' as const, id: event.data.messageId, body: event.data.body }]
+      : [],
+  );
+}

@@ -1,0 +1,306 @@
+/** Agents that go on when their daemon is gone, with the built program, real processes and real kills. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readProcess } from '@caisson/ground';
+import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, pidsWith, until, type Project } from '../e2e/project.ts';
+
+const LIMIT_MS = 180_000;
+
+/** A daemon in the background, which ends with the test. */
+async function serve(project: Project, ...options: string[]): Promise<number> {
+  const { stdout, stderr } = await project.caisson('up', '-d', ...options, '-o', 'json');
+  if (stdout === '') throw new Error(stderr);
+  const { pid } = JSON.parse(stdout) as DaemonStatus;
+  onTestFinished(() => {
+    if (!isGone(pid)) process.kill(pid, 'SIGKILL');
+  });
+  return pid;
+}
+
+/** A zombie has ended: nobody may wait for a process that outlived the one that started it. */
+function isGone(pid: number): boolean {
+  const state = readProcess(pid)?.state ?? 'X';
+  return state === 'X' || state === 'Z';
+}
+
+async function killDaemon(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await until('the daemon is gone', () => isGone(pid));
+}
+
+interface Working {
+  readonly runId: string;
+  /** In the command line of the agent, and of nothing else. */
+  readonly mark: string;
+  /** Lets it come to its end. */
+  finish(): void;
+}
+
+/** A detached run that has printed `up` and works until it may finish; then it makes a file. */
+async function startWorking(project: Project, ...options: string[]): Promise<Working> {
+  const mark = `mark-${process.hrtime.bigint()}`;
+  const line = `: ${mark}; echo up; ${UNTIL_GO}; echo made > made.txt; echo end`;
+  const { stdout, stderr } = await project.caisson('run', '--detach', ...options, '--', 'sh', '-c', line);
+  const runId = stdout.trim();
+  if (runId === '') throw new Error(stderr);
+  const isUp = async (): Promise<boolean> =>
+    (await project.caisson('logs', runId, '--stdout')).stdout.startsWith('up\n');
+  await until('the agent works', isUp, 60_000);
+  return { runId, mark, finish: () => letGo(project, runId) };
+}
+
+const UNTIL_GO = 'until [ -e go ]; do sleep 0.1; done; rm go';
+
+/** The agent sees its own copy of the project. */
+function letGo({ root }: Project, runId: string): void {
+  writeFileSync(join(root, `.caisson/worktrees/${runId}.1/files/go`), '');
+}
+
+const show = async (project: Project, runId: string): Promise<DispatchResult> =>
+  JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as DispatchResult;
+
+async function untilStatus(project: Project, runId: string, status: string): Promise<void> {
+  await until(`it is ${status}`, async () => (await show(project, runId)).status === status, 60_000);
+}
+
+type Events = Awaited<ReturnType<Project['events']>>;
+
+const typesOf = (events: Events): string[] => events.map(({ type }) => type);
+
+/** One acceptance, one ending, numbers without holes, no line of the worker twice, a sound record. */
+async function expectWhole(project: Project, runId: string): Promise<Events> {
+  const events = await project.events(runId);
+  const types = typesOf(events);
+  const count = (wanted: RegExp): number => types.filter((type) => wanted.test(type)).length;
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
+  expect([count(/^dispatch\.accepted$/), count(/^dispatch\.started$/)]).toEqual([1, 1]);
+  expect(count(/^dispatch\.(?:finished|failed|cancelled|needs_input)$/)).toBe(1);
+  expect(count(/^runtime\.adapter\.ran$/)).toBeLessThanOrEqual(1);
+  if (types.includes('dispatch.finished'))
+    expect([count(/^tool\.started$/), count(/^tool\.ended$/)]).toEqual([1, 1]);
+  expect((await project.caisson('verify', runId)).code).toBe(0);
+  return events;
+}
+
+/** Nothing of the run is left: no process, no socket. */
+function expectGone(project: Project, mark: string): void {
+  expect(pidsWith(mark)).toEqual([]);
+  const net = join(project.root, '.caisson/runtime/net');
+  expect(existsSync(net) ? readdirSync(net) : []).toEqual([]);
+}
+
+describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
+  it('is followed by the next: the same worker and agent go on, and the run ends once with every event', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const { runId, mark, finish } = await startWorking(project);
+    const agents = pidsWith(mark);
+    await killDaemon(killed);
+    expect((await project.caisson('runs')).stdout).toContain('running, waits for a daemon');
+    expect((await show(project, runId)).live).toMatchObject({ isAlone: true, source: 'ledger' });
+    expect(pidsWith(mark)).toEqual(agents); // who reads ends nothing
+    await serve(project);
+    expect(pidsWith(mark)).toEqual(agents);
+    await until(
+      'the next one answers for it',
+      async () => (await show(project, runId)).live?.source === 'host',
+    );
+    finish();
+    await untilStatus(project, runId, 'done');
+    expect(typesOf(await expectWhole(project, runId))).toEqual([
+      ...['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'tool.started', 'run.adopted'],
+      ...['tool.ended', 'runtime.adapter.ran', 'capture.done', 'capture.done', 'dispatch.finished'],
+      'evidence.sealed',
+    ]);
+    expect((await project.caisson('logs', runId, '--stdout')).stdout).toBe('up\nend\n');
+    expect((await project.caisson('diff', runId)).stdout).toContain('+made');
+    expectGone(project, mark);
+  });
+
+  it('is not missed by an agent that ends meanwhile: its work and its lines are there', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const { runId, mark, finish } = await startWorking(project);
+    await killDaemon(killed);
+    finish();
+    await until('the agent has ended', () => pidsWith(mark).length === 0);
+    await untilStatus(project, runId, 'done');
+    const events = await expectWhole(project, runId);
+    expect(typesOf(events)).not.toContain('run.adopted');
+    expect((await project.caisson('diff', runId)).stdout).toContain('+made');
+    expectGone(project, mark);
+  });
+
+  it('is waited for only so long: then the agent ends, the run is lost, and its work is kept', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 1s }\n' });
+    const killed = await serve(project);
+    const { runId, mark } = await startWorking(project);
+    await killDaemon(killed);
+    await until('the agent is gone', () => pidsWith(mark).length === 0);
+    await untilStatus(project, runId, 'interrupted');
+    expect((await show(project, runId)).failure?.reason).toBe('lost');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+
+  it('takes a killed worker for what it is: the run is lost, once', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const { runId, mark } = await startWorking(project);
+    await killDaemon(killed);
+    const [launched] = (await project.events(runId)).filter((event) => event.type === 'attempt.launched');
+    const handle = launched?.['handle'] as { pid: number } | undefined;
+    process.kill(handle?.pid ?? 0, 'SIGKILL');
+    await serve(project);
+    await untilStatus(project, runId, 'interrupted');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+
+  it('can be cancelled for: the agent that goes on without it is stopped', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const { runId, mark } = await startWorking(project);
+    await killDaemon(killed);
+    expect((await project.caisson('cancel', runId)).code).toBe(0);
+    expect((await show(project, runId)).status).toBe('cancelled');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+});
+
+describe('an adopted run', { timeout: LIMIT_MS }, () => {
+  /** A run whose first daemon was killed, driven by the second. */
+  async function adopt(project: Project, ...options: string[]): Promise<Working> {
+    const killed = await serve(project);
+    const working = await startWorking(project, ...options);
+    await killDaemon(killed);
+    await serve(project);
+    return working;
+  }
+
+  it('can be cancelled, and outlives a second daemon, too', async () => {
+    const project = createProject();
+    const { runId, mark } = await adopt(project);
+    const agents = pidsWith(mark);
+    await serve(project, '--replace');
+    expect(pidsWith(mark)).toEqual(agents);
+    expect((await project.caisson('cancel', runId)).code).toBe(0);
+    await untilStatus(project, runId, 'cancelled');
+    const adopted = (await expectWhole(project, runId)).filter((event) => event.type === 'run.adopted');
+    expect(adopted.map((event) => event['epoch'])).toEqual([2, 3]);
+    expectGone(project, mark);
+  });
+
+  it('has its time limit from its start', async () => {
+    const project = createProject();
+    const { runId, mark } = await adopt(project, '--timeout', '20s');
+    await untilStatus(project, runId, 'timeout');
+    const { durationMs = 0 } = await show(project, runId);
+    expect(durationMs).toBeGreaterThan(19_000);
+    expect(durationMs).toBeLessThan(35_000);
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+
+  it('gets the messages that are sent to it, each once', async () => {
+    const project = createProject();
+    const { runId, finish } = await adopt(project);
+    expect((await project.caisson('send', runId, 'hello')).code).toBe(0);
+    await until('it is received', async () =>
+      typesOf(await project.events(runId)).includes('channel.received'),
+    );
+    finish();
+    await untilStatus(project, runId, 'done');
+    const types = typesOf(await expectWhole(project, runId));
+    expect(types.filter((type) => type.startsWith('channel.'))).toEqual(['channel.sent', 'channel.received']);
+  });
+
+  it('keeps the secrets of its agent out of its record', async () => {
+    const project = createProject({ env: { TOKEN: 'tell-nobody-0123456789' } });
+    const killed = await serve(project);
+    const line = `echo up; ${UNTIL_GO}; echo "it is $TOKEN" >&2; echo "$TOKEN" > "$TOKEN.txt"`;
+    const { stdout } = await project.caisson(
+      ...['run', '--detach', '--secret', 'TOKEN=env:TOKEN', '--', 'sh', '-c', line],
+    );
+    const runId = stdout.trim();
+    await until('it is up', async () =>
+      (await project.caisson('logs', runId, '--stdout')).stdout.startsWith('up'),
+    );
+    await killDaemon(killed);
+    await serve(project);
+    letGo(project, runId);
+    await untilStatus(project, runId, 'done');
+    await expectWhole(project, runId);
+    const said = await project.caisson('logs', runId, '--stderr');
+    expect(said.stdout).toContain('it is [redacted:TOKEN]');
+    expect(JSON.stringify(await project.events(runId))).not.toContain('tell-nobody');
+  });
+});
+
+describe('an end that leaves its agents', { timeout: LIMIT_MS }, () => {
+  it.each([
+    ['down --leave', (project: Project) => project.caisson('down', '--leave')],
+    [
+      'SIGTERM',
+      async (project: Project) => {
+        const { stdout } = await project.caisson('status', '-o', 'json');
+        const { pid } = JSON.parse(stdout) as DaemonStatus;
+        process.kill(pid, 'SIGTERM');
+        await until('it has ended', () => isGone(pid), 30_000);
+      },
+    ],
+  ])('by %s lets them go on, and the next daemon has them', async (_how, end) => {
+    const project = createProject();
+    await serve(project);
+    const { runId, mark, finish } = await startWorking(project);
+    const agents = pidsWith(mark);
+    await end(project);
+    expect((await project.caisson('status')).code).toBe(1);
+    expect(pidsWith(mark)).toEqual(agents);
+    await serve(project);
+    finish();
+    await untilStatus(project, runId, 'done');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+
+  it('is made by up --replace, also of a daemon that stands still', async () => {
+    const project = createProject();
+    const stopped = await serve(project);
+    const { runId, mark, finish } = await startWorking(project);
+    process.kill(stopped, 'SIGSTOP');
+    const next = await serve(project, '--replace');
+    expect([isGone(stopped), next === stopped]).toEqual([true, false]);
+    finish();
+    await untilStatus(project, runId, 'done');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+});
+
+it('of two daemons that start at once one adopts the run', { timeout: LIMIT_MS }, async () => {
+  const project = createProject();
+  await killDaemon(await serve(project));
+  const killed = await serve(project);
+  const { runId, mark, finish } = await startWorking(project);
+  await killDaemon(killed);
+  const starts = await Promise.all([1, 2].map(() => project.caisson('up', '-d', '-o', 'json')));
+  expect(starts.filter(({ code }) => code === 0)).toHaveLength(1);
+  const [{ pid }] = starts.flatMap(({ code, stdout }) =>
+    code === 0 ? [JSON.parse(stdout) as DaemonStatus] : [],
+  ) as [DaemonStatus];
+  onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+  await until(
+    'it is adopted',
+    async () => typesOf(await project.events(runId)).includes('run.adopted'),
+    60_000,
+  );
+  finish();
+  await untilStatus(project, runId, 'done');
+  const events = await expectWhole(project, runId);
+  expect(typesOf(events).filter((type) => type === 'run.adopted')).toHaveLength(1);
+  expectGone(project, mark);
+});
