@@ -52,7 +52,10 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const startedAt = performance.now();
   const redactor = createRedactor(job.secrets);
   const { runId, attempt, paths } = job;
-  const writer = createLineWriter({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
+  const writer = createLineWriter({
+    ...{ runId, attempt, eventsFile: paths.events, redactor },
+    mayBeAlone: job.adoption !== undefined,
+  }); // step 4
   const context = createAttemptContext({ job, writer, control, redactor, path: environment.path });
   const watch = watchHost(environment.parentPid, control.reportHostLost);
   dieWithHost(context, control);

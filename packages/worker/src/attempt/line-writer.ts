@@ -33,10 +33,13 @@ export function createLineWriter(options: {
   redactor: Redactor;
   /** Default: stdout. */
   reader?: Writable;
+  /** It may go on without its host, to which stderr is a pipe. */
+  mayBeAlone?: boolean;
 }): LineWriter {
   const file = openSync(options.eventsFile, 'a+', 0o600);
   let reader = options.reader ?? new Socket({ fd: STDOUT_FD, readable: false, writable: true });
   reader.on('error', () => undefined); // the file has every line
+  if (options.mayBeAlone === true) process.stderr.on('error', () => undefined);
   let seq = 0;
   /** How much there is, and how much of it the reader has been given. */
   let size = 0;
