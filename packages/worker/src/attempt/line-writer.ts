@@ -26,16 +26,18 @@ export interface LineWriter {
   close(): Promise<void>;
 }
 
-export function createLineWriter(options: {
-  runId: string;
-  attempt: number;
-  eventsFile: string;
-  redactor: Redactor;
+export interface LineWriterOptions {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly eventsFile: string;
+  readonly redactor: Redactor;
   /** Default: stdout. */
-  reader?: Writable;
+  readonly reader?: Writable;
   /** It may go on without its host, to which stderr is a pipe. */
-  mayBeAlone?: boolean;
-}): LineWriter {
+  readonly mayBeAlone?: boolean;
+}
+
+export function createLineWriter(options: LineWriterOptions): LineWriter {
   const file = openSync(options.eventsFile, 'a+', 0o600);
   let reader = options.reader ?? new Socket({ fd: STDOUT_FD, readable: false, writable: true });
   reader.on('error', () => undefined); // the file has every line
