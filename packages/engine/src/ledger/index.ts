@@ -2,14 +2,16 @@ import type { Ledger } from './contract.ts';
 import { createLedger } from './create-ledger.ts';
 import type { LedgerOptions } from './create-ledger.ts';
 import { createMemoryStorage } from './memory-storage.ts';
+import { OwnCommits } from './sqlite/own-commits.ts';
 import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
+import { ThreadCommits } from './sqlite/thread-commits.ts';
 
 export type * from './contract.ts';
 export { DEFAULT_POOL } from './contract.ts';
 export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
-export { findEndingMark } from './ending-marks.ts';
-export type { EndedRun } from './ending-marks.ts';
+export { findEndingMark, isEndingSigned } from './ending-marks.ts';
+export type { EndedRun, EndingSigner } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';
@@ -24,8 +26,22 @@ export type { ChainEvent } from './event-record.ts';
  * Throws LedgerForeignError, LedgerCorruptError, LedgerTooNewError, LedgerUnwritableError or LedgerFullError, and then
  * has changed nothing.
  */
-export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
-  return createLedger(openSqliteStorage(file, undefined, options.patienceMs), options);
+export function openLedger(file: string, { threadEntry, ...options }: FileLedgerOptions = {}): Ledger {
+  const own = new OwnCommits();
+  const storage = openSqliteStorage(file, undefined, { patienceMs: options.patienceMs, own });
+  if (threadEntry === undefined) return createLedger(storage, options);
+  return createLedger(
+    storage,
+    options,
+    (onCommit) => new ThreadCommits(storage, onCommit, { ...options, threadEntry, own }),
+  );
+}
+
+export interface FileLedgerOptions extends LedgerOptions {
+  /** The program of the thread that commits (`sqlite/commit-thread.ts`). Without one this thread does. */
+  readonly threadEntry?: string;
+  /** How many calls to `append` come before the thread is started. */
+  readonly callsBeforeThread?: number;
 }
 
 /** A ledger that keeps every promise except durability. */
