@@ -10,6 +10,7 @@ import {
   MARKER_NAME,
   reopenCgroup,
   startChild,
+  takeTurn,
   type Cgroup,
   type Child,
 } from '@caisson/ground';
@@ -95,7 +96,8 @@ function describeLimits(name: string, group: Cgroup, forget: () => void): Attemp
   };
 }
 
-function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
+async function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
+  await takeTurn();
   return startChild({
     file: options.node,
     args: [...WORKER_FLAGS, options.workerEntry],

@@ -1,4 +1,5 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
+import { shareTurn, takeTurn } from '@caisson/ground';
 import { toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import { LedgerGoneError, NO_ATTEMPT, type EventFeed, type FeedQuery } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
@@ -63,6 +64,7 @@ export function createDispatcher(own: DispatchRooms): Dispatcher {
 
   return {
     async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = own) {
+      await takeTurn();
       rooms.compute.spares.warm(); // starts while admission checks the task
       return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
@@ -90,6 +92,7 @@ async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void>
   const release = async (): Promise<void> => {
     if (ledger.run(runId)?.ending === undefined) return;
     await entry.record.flush(); // warnings after the ending
+    await shareTurn();
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
