@@ -2,9 +2,8 @@ import type { Ledger } from './contract.ts';
 import { createLedger } from './create-ledger.ts';
 import type { LedgerOptions } from './create-ledger.ts';
 import { createMemoryStorage } from './memory-storage.ts';
-import { OwnCommits } from './sqlite/own-commits.ts';
 import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
-import { ThreadCommits } from './sqlite/thread-commits.ts';
+import { openWithThread } from './sqlite/open-with-thread.ts';
 
 export type * from './contract.ts';
 export { DEFAULT_POOL } from './contract.ts';
@@ -27,14 +26,10 @@ export type { ChainEvent } from './event-record.ts';
  * has changed nothing.
  */
 export function openLedger(file: string, { threadEntry, ...options }: FileLedgerOptions = {}): Ledger {
-  const own = new OwnCommits();
-  const storage = openSqliteStorage(file, undefined, { patienceMs: options.patienceMs, own });
-  if (threadEntry === undefined) return createLedger(storage, options);
-  return createLedger(
-    storage,
-    options,
-    (onCommit) => new ThreadCommits(storage, onCommit, { ...options, threadEntry, own }),
-  );
+  const { patienceMs } = options;
+  if (threadEntry === undefined)
+    return createLedger(openSqliteStorage(file, undefined, { patienceMs }), options);
+  return openWithThread(file, { ...options, threadEntry }).ledger;
 }
 
 export interface FileLedgerOptions extends LedgerOptions {

@@ -6,10 +6,12 @@ import type { Recorded } from '../commits.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { packError } from '../pack-error.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
+import { createThreadTurns } from './write-turns.ts';
 import type { Answer, FromThread, Place, ThreadData, ToThread } from './thread-messages.ts';
 
-const { file, identity, patienceMs, endings } = workerData as ThreadData;
-const storage = openSqliteStorage(file, undefined, { patienceMs, identity });
+const { file, identity, patienceMs, endings, turns } = workerData as ThreadData;
+const inTurn = createThreadTurns(turns);
+const storage = openSqliteStorage(file, undefined, { patienceMs, identity, inTurn });
 const group = new GroupCommit(storage, () => undefined, { patienceMs, endings });
 let answers: Answer[] = [];
 

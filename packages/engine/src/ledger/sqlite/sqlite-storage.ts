@@ -25,6 +25,8 @@ interface SqliteOptions {
   readonly patienceMs?: number | undefined;
   /** What another connection of this process commits. */
   readonly own?: OwnCommits;
+  /** Waits for the turn of this connection among those of the process. */
+  readonly inTurn?: <T>(work: () => T) => T;
   /** The file that must be there. */
   readonly identity?: FileIdentity;
 }
@@ -33,7 +35,7 @@ interface SqliteOptions {
 export function openSqliteStorage(
   file: string,
   migrations?: readonly Migration[],
-  { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted }: SqliteOptions = {},
+  { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted, inTurn = (work) => work() }: SqliteOptions = {},
 ): SqliteStorage {
   if (wanted !== undefined) demandFile(file, wanted);
   const db = openDatabase(file, migrations);
@@ -67,8 +69,8 @@ export function openSqliteStorage(
     identity,
     isThere,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
-    write: (work) => translating(file, () => writeAlone(work)),
-    writeWorking: (work) => translating(file, () => withoutSync(db, () => writeAlone(work))),
+    write: (work) => translating(file, () => inTurn(() => writeAlone(work))),
+    writeWorking: (work) => translating(file, () => inTurn(() => withoutSync(db, () => writeAlone(work)))),
     ...events,
     ...projections,
     stream: (runId) => heads.get(runId, () => events.stream(runId)),

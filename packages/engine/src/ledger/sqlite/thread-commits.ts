@@ -17,6 +17,7 @@ import { GroupCommit } from '../group-commit.ts';
 import { unpackError } from '../pack-error.ts';
 import type { OwnCommits } from './own-commits.ts';
 import type { SqliteStorage } from './sqlite-storage.ts';
+import { endThreadTurn, type TurnMemory } from './write-turns.ts';
 import { isRecord, type Answer, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
 
 /** A run without output makes about twenty: who carries out several, or a long one, gets a thread. */
@@ -31,6 +32,7 @@ export interface ThreadCommitsOptions {
   readonly patienceMs?: number | undefined;
   readonly endings?: EndingSigner | undefined;
   readonly own: OwnCommits;
+  readonly turns: TurnMemory;
 }
 
 interface Flight {
@@ -89,10 +91,10 @@ export class ThreadCommits implements Commits {
   /** Starts the thread, if there was none yet. */
   start(): void {
     if (this.#thread.kind !== 'none') return;
-    const { threadEntry, patienceMs, endings } = this.#options;
+    const { threadEntry, patienceMs, endings, turns } = this.#options;
     const { file, identity } = this.#storage;
     if (identity === null) return;
-    const data: ThreadData = { file, identity, patienceMs, endings };
+    const data: ThreadData = { file, identity, patienceMs, endings, turns };
     // It reads no environment, and flags of this process may not be for threads.
     const worker = new Worker(threadEntry, { workerData: data, env: {}, execArgv: [], name: 'ledger' });
     worker.unref();
@@ -131,6 +133,7 @@ export class ThreadCommits implements Commits {
   /** T1. Not started again: what ends a thread, such as a lack of memory, would end the next one. */
   #end(reason: unknown): void {
     this.#thread = { kind: 'ended' };
+    endThreadTurn(this.#options.turns);
     const why = reason instanceof Error ? reason.message : String(reason);
     const error = new LedgerIoError(this.#storage.file, `the thread that writes it ended (${why})`, reason);
     for (const { reject } of this.#flights.values()) reject(error);

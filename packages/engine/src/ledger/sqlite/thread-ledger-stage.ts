@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import type { Ledger } from '../contract.ts';
-import { createLedger, type LedgerOptions } from '../create-ledger.ts';
-import { OwnCommits } from './own-commits.ts';
-import { openSqliteStorage } from './sqlite-storage.ts';
-import { ThreadCommits } from './thread-commits.ts';
+import type { LedgerOptions } from '../create-ledger.ts';
+import { openWithThread } from './open-with-thread.ts';
 
 const SOURCE = fileURLToPath(new URL('commit-thread.ts', import.meta.url));
 /** Where SQLite is found from. */
@@ -29,14 +27,9 @@ export function buildThread(): Promise<string> {
 /** A ledger whose thread commits from the first append on. */
 export async function openThreadLedger(file: string, options: LedgerOptions = {}): Promise<Ledger> {
   const threadEntry = await buildThread();
-  const own = new OwnCommits();
-  const storage = openSqliteStorage(file, undefined, { patienceMs: options.patienceMs, own });
   const { promise: isReady, resolve: onThreadReady } = Promise.withResolvers<void>();
-  const ledger = createLedger(storage, options, (onCommit) => {
-    const commits = new ThreadCommits(storage, onCommit, { ...options, threadEntry, own, onThreadReady });
-    commits.start();
-    return commits;
-  });
+  const { ledger, commits } = openWithThread(file, { ...options, threadEntry, onThreadReady });
+  commits.start();
   await isReady;
   return ledger;
 }

@@ -3,6 +3,7 @@ import type { CommitOptions } from '../commits.ts';
 import type { EndingSigner } from '../ending-marks.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { PackedError } from '../pack-error.ts';
+import type { TurnMemory } from './write-turns.ts';
 
 /** Which file a path named when it was opened. */
 export interface FileIdentity {
@@ -16,6 +17,7 @@ export interface ThreadData {
   readonly identity: FileIdentity;
   readonly patienceMs: number | undefined;
   readonly endings: EndingSigner | undefined;
+  readonly turns: TurnMemory;
 }
 
 export type ToThread =
