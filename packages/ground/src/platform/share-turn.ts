@@ -3,7 +3,6 @@
  * `shareTurn` between them: what comes after the share of a turn is used up waits for a later turn, first come, first served.
  * The share belongs to the process, not to a piece of work: many runs at once hold the loop no longer than one.
  */
-import { performance } from 'node:perf_hooks';
 
 /** How much of a turn is used before what can wait does. One piece more may still begin in it. */
 const SHARE_MS = 1;
