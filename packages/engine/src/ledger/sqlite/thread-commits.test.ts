@@ -9,6 +9,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { isOutage, LedgerGoneError, LedgerIoError } from '../errors.ts';
 import { fact } from '../fixtures/sample-events.ts';
 import { openLedger, type LedgerChange } from '../index.ts';
+import { openWithThread } from './open-with-thread.ts';
 import { buildThread, openThreadLedger } from './thread-ledger-stage.ts';
 
 const run = promisify(execFile);
@@ -63,6 +64,22 @@ test('the main thread sees at once what was appended, and does not write it itse
   const stored = await Promise.all(appends);
   expect(stored.map(([event]) => event?.offset)).toEqual(appends.map((_, index) => index + 1));
   expect(ledger.lastOffset()).toBe(300);
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+  await ledger.close();
+});
+
+test('a thread that nothing came to ends, and starts again when much comes', async () => {
+  let starts = 0;
+  const { ledger, commits } = openWithThread(file, {
+    threadEntry: await buildThread(),
+    threadIdleMs: 1,
+    onThreadReady: () => (starts += 1),
+  });
+  await vi.waitUntil(async () => {
+    commits.start(); // does nothing while there is one
+    await ledger.append([fact('run_a')]);
+    return starts === 3;
+  }, 20_000);
   expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
   await ledger.close();
 });

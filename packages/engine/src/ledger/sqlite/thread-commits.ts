@@ -3,6 +3,8 @@
  * thread (most of 40 ms).
  *
  *   here ──enough calls──► starting ──ready──► thread ──it ended──► here, for good
+ *    ▲                                           │
+ *    └────────────nothing came for a while───────┘
  *
  * T1  A call is settled once. What the thread had not answered when it ended is an outage: it may have been recorded.
  * T2  Calls keep their order: the thread gets the first one when nothing waits here.
@@ -22,11 +24,14 @@ import { isRecord, type Answer, type FromThread, type ThreadData, type ToThread 
 
 /** A run without output makes about twenty: who carries out several, or a long one, gets a thread. */
 const DEFAULT_CALLS_BEFORE = 40;
+/** A host that waits for work frees the memory of its thread. */
+const DEFAULT_IDLE_MS = 10_000;
 
 export interface ThreadCommitsOptions {
   /** The program of the thread. */
   readonly threadEntry: string;
   readonly callsBeforeThread?: number | undefined;
+  readonly threadIdleMs?: number | undefined;
   /** Called when the thread has taken over. */
   onThreadReady?(): void;
   readonly patienceMs?: number | undefined;
@@ -53,6 +58,9 @@ export class ThreadCommits implements Commits {
   readonly #here: GroupCommit;
   readonly #flights = new Map<number, Flight>();
   #calls = 0;
+  #lastId = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #leaving: Promise<void> = Promise.resolve();
   #thread: Thread = { kind: 'none' };
 
   constructor(storage: SqliteStorage, onCommit: () => void, options: ThreadCommitsOptions) {
@@ -70,7 +78,8 @@ export class ThreadCommits implements Commits {
     if (this.#thread.kind !== 'ready' || !this.#here.isIdle) return this.#here.submit(events, options);
     const { worker } = this.#thread;
     return new Promise((resolve, reject) => {
-      const id = this.#calls;
+      const id = (this.#lastId += 1);
+      clearTimeout(this.#idle);
       worker.postMessage({ kind: 'append', id, events, options } satisfies ToThread);
       this.#flights.set(id, { events, resolve, reject });
       this.#options.own.underWay = this.#flights.size;
@@ -80,12 +89,25 @@ export class ThreadCommits implements Commits {
 
   async drain(): Promise<void> {
     await this.#here.drain();
-    if (this.#thread.kind !== 'starting' && this.#thread.kind !== 'ready') return;
-    const { kind, worker, gone } = this.#thread;
-    if (kind === 'starting') return void (await worker.terminate());
-    worker.ref();
+    clearTimeout(this.#idle);
+    if (this.#thread.kind === 'starting') await this.#thread.worker.terminate();
+    if (this.#thread.kind === 'ready') this.#dismiss(this.#thread).ref();
+    await this.#leaving;
+  }
+
+  /** It answers what it has and ends. */
+  #dismiss({ worker, gone }: Extract<Thread, { readonly worker: Worker }>): Worker {
     worker.postMessage({ kind: 'close' } satisfies ToThread);
-    await gone;
+    this.#leaving = gone;
+    return worker;
+  }
+
+  /** Nothing came for a while: what comes next is written here, until it is much again. */
+  #rest(): void {
+    if (this.#thread.kind !== 'ready' || this.#flights.size > 0) return;
+    this.#dismiss(this.#thread);
+    this.#thread = { kind: 'none' };
+    this.#calls = 0;
   }
 
   /** Starts the thread, if there was none yet. */
@@ -103,7 +125,7 @@ export class ThreadCommits implements Commits {
     worker.on('message', (message: FromThread) => this.#receive(worker, gone, message));
     worker.on('error', (error) => (reason = error));
     worker.on('exit', () => {
-      this.#end(reason);
+      if ('worker' in this.#thread && this.#thread.worker === worker) this.#end(reason);
       resolve();
     });
     this.#thread = { kind: 'starting', worker, gone };
@@ -116,7 +138,10 @@ export class ThreadCommits implements Commits {
       return;
     }
     for (const answer of message.answers) this.#settle(answer);
-    if (this.#flights.size === 0) worker.unref();
+    if (this.#flights.size === 0) {
+      worker.unref();
+      this.#idle = setTimeout(() => this.#rest(), this.#options.threadIdleMs ?? DEFAULT_IDLE_MS).unref();
+    }
     this.#options.own.underWay = this.#flights.size;
     if (message.lastOffset === 0) return;
     this.#options.own.notify(message.lastOffset);
