@@ -114,6 +114,8 @@ export const MAX_MEDIAN_FUNCTION_LINES = 8;
 export const PRIVILEGES = {
   'child-process': {
     'packages/ground/src/': 'every process of host and worker is started here',
+    'packages/engine/src/ledger/sqlite/commit-thread.ts': 'the program of the thread of the ledger',
+    'packages/engine/src/ledger/sqlite/thread-commits.ts': 'starts that thread',
     'packages/worker/src/inside/relay.ts': 'runs inside the sandbox and starts the program it was given',
     'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',
     'packages/worker/src/acp/': 'runs inside the sandbox and starts the agent it speaks to',

@@ -8,6 +8,7 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   workspace: './workspace.ts',
   folders: './folders.ts',
   dispatch: './dispatch.ts',
+  daemon: './daemon.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',
   coordination: './coordination.ts',

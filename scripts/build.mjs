@@ -36,6 +36,7 @@ const ENTRIES = {
   'early-worker': 'packages/cli/src/early-worker.ts',
   index: 'packages/cli/src/index.ts',
   testkit: 'packages/testkit/src/index.ts',
+  'ledger-thread': 'packages/engine/src/ledger/sqlite/commit-thread.ts',
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
   'acp-client': 'packages/worker/src/acp/acp-client.ts',

@@ -1,4 +1,4 @@
-// No-op runs at concurrency 2 against a BullMQ worker on Redis that starts `bwrap … node -e 0` per job with the flags of our
+// No-op runs at concurrency 2 and 4 against a BullMQ worker on Redis that starts `bwrap … node -e 0` per job with the flags of our
 // own sandbox and does nothing else: no ledger, no custody of files, no supervision, no seal. Of ours each run is a worker
 // (Node) and bubblewrap around the no-op: `true`, so that both sides start one Node, and once more with Node inside too.
 // Batches in turns, so that load hits both.
@@ -22,8 +22,12 @@ import { createScratch, type Scratch } from './scratch.ts';
 
 const BATCHES = 5;
 const PER_BATCH = 40;
-const CONCURRENCY = 2;
-const AT_LEAST = 0.8;
+/** How many at once, and the least ratio. At 4 it is twice what it was before decision 0036 (0.23 to 0.26). */
+const LOADS = [
+  { concurrency: 2, atLeast: 0.8 },
+  { concurrency: 4, atLeast: 0.5 },
+];
+type Load = (typeof LOADS)[number];
 const NODE = [process.execPath, '-e', '0'];
 const NO_OPS = [
   { argv: ['true'], name: 'true' },
@@ -38,28 +42,31 @@ export async function measureThroughput(): Promise<BenchRow[]> {
     const client = redis === null ? null : await loadClient();
     if (redis === null) return [unmeasured('redis-server is not installed here (apt install redis-server)')];
     if (client === null) return [unmeasured('the package ioredis, which BullMQ asks for, is not installed')];
-    return await measure(scratch, client);
+    const rows: BenchRow[] = [];
+    for (const load of LOADS) rows.push(...(await measure(scratch, client, load)));
+    return rows;
   } finally {
     if (redis?.kill() === true) await once(redis, 'exit');
     scratch.remove();
   }
 }
 
-async function measure(scratch: Scratch, createClient: CreateClient): Promise<BenchRow[]> {
-  const peer = openPeer(scratch, createClient);
+async function measure(scratch: Scratch, createClient: CreateClient, load: Load): Promise<BenchRow[]> {
+  const peer = openPeer(scratch, createClient, load);
   const caisson = await createCaisson({
     cwd: scratch.project,
-    flags: { 'limits.concurrency': CONCURRENCY },
+    flags: { 'limits.concurrency': load.concurrency },
   });
   try {
-    return await compare(caisson, peer);
+    return await compare(caisson, peer, load);
   } finally {
     await caisson.close();
     await peer.close();
   }
 }
 
-async function compare(caisson: Caisson, peer: Peer): Promise<BenchRow[]> {
+async function compare(caisson: Caisson, peer: Peer, load: Load): Promise<BenchRow[]> {
+  const { concurrency, atLeast } = load;
   const ms = { peer: 0, ours: NO_OPS.map(() => 0) };
   for (let batch = 0; batch <= BATCHES; batch += 1) {
     const theirs = await timeBatch(() => peer.run(PER_BATCH));
@@ -74,14 +81,14 @@ async function compare(caisson: Caisson, peer: Peer): Promise<BenchRow[]> {
   return NO_OPS.map(({ name }, index) => {
     const [value, peerValue] = [perSecond(ms.ours[index] ?? 0), perSecond(ms.peer)];
     return {
-      name: `dispatch: ${total} no-op runs (${name}) at concurrency ${CONCURRENCY}, by library call`,
+      name: `dispatch: ${total} no-op runs (${name}) at concurrency ${concurrency}, by library call`,
       value,
       unit: 'runs/s',
       peer: 'BullMQ on Redis, a bare bwrap … node per job, same flags',
       peerValue,
       ratio: value / peerValue,
-      target: `>= ${AT_LEAST}x`,
-      met: value / peerValue >= AT_LEAST,
+      target: `>= ${atLeast}x`,
+      met: value / peerValue >= atLeast,
     };
   });
 }
@@ -122,7 +129,7 @@ async function loadClient(): Promise<CreateClient | null> {
   }
 }
 
-function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
+function openPeer(scratch: Scratch, createClient: CreateClient, { concurrency }: Load): Peer {
   const clients: ConnectionOptions[] = [];
   const connect = (): ConnectionOptions => {
     const client = createClient({ path: socketOf(scratch), maxRetriesPerRequest: null });
@@ -134,7 +141,7 @@ function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
   const events = new QueueEvents(QUEUE, { connection: connect() });
   const worker = new Worker(QUEUE, () => startInBwrap(scratch), {
     connection: connect(),
-    concurrency: CONCURRENCY,
+    concurrency,
   });
   return {
     async run(count) {
@@ -218,7 +225,7 @@ function unmeasured(why: string): BenchRow {
     peer: `BullMQ: NOT MEASURED, ${why}`,
     peerValue: Number.NaN,
     ratio: Number.NaN,
-    target: `>= ${AT_LEAST}x`,
+    target: '>= 0.8x',
     met: false,
   };
 }

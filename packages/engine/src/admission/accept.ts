@@ -1,6 +1,6 @@
 /** The moment a task becomes a run: every input is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
-import { explainError } from '@caisson/ground';
+import { explainError, shareTurn } from '@caisson/ground';
 import { definedOnly, type DataOf } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
@@ -37,6 +37,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     ...inputDigests(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   });
+  await shareTurn();
   const record = rooms.recorder.of(run.runId, run.trace);
   const place = { ...NO_ATTEMPT, poolLimit: poolLimit(run, rooms.settings) };
   await record.append('dispatch.accepted', data, place);

@@ -3,6 +3,7 @@
  * candidate then. Checks look at it and change nothing; then its money is reserved; then it is accepted.
  */
 import { randomBytes } from 'node:crypto';
+import { shareTurn } from '@caisson/ground';
 import { UnknownModeError } from '@caisson/policy';
 import { definedOnly } from '@caisson/protocol';
 import { PoolFullError } from '../ledger/index.ts';
@@ -45,9 +46,11 @@ export async function rehearse(rooms: Checking, request: DispatchRequest): Promi
 
 /** The money of the candidate is reserved. */
 async function checkTask(rooms: Checking, request: DispatchRequest, trace: string): Promise<Candidate> {
+  await shareTurn();
   parseRequest(request);
   const candidate = await describeCandidate(rooms, request, trace);
   for (const check of ADMISSION_CHECKS) {
+    await shareTurn();
     const refusal = await check.run(candidate, rooms);
     if (refusal !== null) throw new TaskRefusedError(refusal);
   }

@@ -1,5 +1,6 @@
 /** What a task would be as a run: every name resolved, every default filled in. It decides and writes nothing. */
 import { createHash } from 'node:crypto';
+import { shareTurn } from '@caisson/ground';
 import {
   createDefaultPipeline,
   DEFAULT_PRIORITY,
@@ -41,6 +42,7 @@ export async function describeCandidate(
   );
   const prospect = await describeProspect(rooms, request, agent, envBundles);
   const { runtime, model, grant } = prospect;
+  await shareTurn();
   const workspaceKind = await chooseWorkspace(request, rooms);
   const declared = await choosePipeline(rooms, request, agent, defaultLens(workspaceKind, grant));
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
@@ -70,7 +72,7 @@ export async function describeCandidate(
     retries: request.retries ?? settings.retries,
     session: request.session ?? null,
     trace,
-    binds: toolBinds(settings, runtime, request),
+    binds: await toolBinds(settings, runtime, request),
     files: await managerFiles(settings),
   };
 }

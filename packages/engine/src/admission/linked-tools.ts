@@ -4,26 +4,33 @@
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { readSmallFileSync, unlessErrno } from '@caisson/ground';
+import { readSmallFileSync, shareTurn, unlessErrno } from '@caisson/ground';
 import type { ToolPlaces } from './tool-places.ts';
 
 /** Places that the links of one folder may show. */
 const MAX_LINKED = 64;
 const MAX_CFG_BYTES = 16 * 1024;
 
-export function behindLinks(folder: string, places: ToolPlaces): string[] {
+export async function behindLinks(folder: string, places: ToolPlaces): Promise<string[]> {
   const entries = unlessErrno(
     () => readdirSync(folder, { withFileTypes: true }),
     [],
     ...(['ENOENT', 'ENOTDIR', 'EACCES'] as const),
   );
-  const targets = entries
-    .filter((entry) => entry.isSymbolicLink())
-    .map(({ name }) => join(folder, name))
-    .filter((path) => isProgram(path) && places.isVisibleThrough(path))
-    .flatMap((path) => installedParts(realpathSync(path), places))
-    .filter(places.isVisibleWhole);
-  return [...new Set(targets)].slice(0, MAX_LINKED);
+  const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
+  const usable = await filterInTurns(links, (path) => isProgram(path) && places.isVisibleThrough(path));
+  const parts = new Set(usable.flatMap((path) => installedParts(realpathSync(path), places)));
+  return (await filterInTurns([...parts], places.isVisibleWhole)).slice(0, MAX_LINKED);
+}
+
+/** Each place takes several calls to the file system, and there may be hundreds. */
+export async function filterInTurns<T>(items: readonly T[], keeps: (item: T) => boolean): Promise<T[]> {
+  const kept: T[] = [];
+  for (const item of items) {
+    await shareTurn();
+    if (keeps(item)) kept.push(item);
+  }
+  return kept;
 }
 
 /** The folder that a program needs: the outermost node_modules, else its own. */

@@ -51,19 +51,19 @@ test('a shim that is selected by its name keeps its name', () => {
   expect(foldersOf(join(root, '.volta/bin/codex'))).toEqual(['.volta/bin', '.volta/shims']);
 });
 
-test('the interpreter that a script names comes along, wherever its links lead to', () => {
+test('the interpreter that a script names comes along, wherever its links lead to', async () => {
   program('cellar/node/24/bin/node');
   link('opt/node', '../cellar/node/24');
   program('tools/agent', `#!${root}/opt/node/bin/node --flag\n`);
   expect(foldersOf(join(root, 'tools/agent'))).toEqual(['tools', 'opt/node/bin', 'cellar/node/24/bin']);
 });
 
-function shownWith(
+async function shownWith(
   home: string,
   projectRoot: string,
   path: readonly string[],
   bin = '/usr/bin/true',
-): string[] {
+): Promise<string[]> {
   const settings = {
     home,
     projectRoot,
@@ -77,12 +77,12 @@ function shownWith(
     stateDir: join(projectRoot, '.caisson'),
   } as unknown as DispatchSettings;
   const runtime = { bin, login: false } as unknown as FoundRuntime;
-  return toolBinds(settings, runtime, {}).map(({ source, target }) =>
+  return (await toolBinds(settings, runtime, {})).map(({ source, target }) =>
     source === target ? source : `${source} on ${target}`,
   );
 }
 
-test('a link that leads to HOME, to the project or above it shows none of them', () => {
+test('a link that leads to HOME, to the project or above it shows none of them', async () => {
   const home = join(root, 'home');
   const projectRoot = join(home, 'work/project');
   mkdirSync(join(projectRoot, 'bin'), { recursive: true });
@@ -93,10 +93,10 @@ test('a link that leads to HOME, to the project or above it shows none of them',
     link('home/to-parent', 'work'),
     link('home/to-tools', 'tools'),
   ];
-  expect(shownWith(home, projectRoot, paths)).toEqual([join(home, 'to-tools')]);
+  expect(await shownWith(home, projectRoot, paths)).toEqual([join(home, 'to-tools')]);
 });
 
-test('links of npm and pipx in a folder of PATH show their packages, and other links only the file', () => {
+test('links of npm and pipx in a folder of PATH show their packages, and other links only the file', async () => {
   const home = join(root, 'home');
   program('home/.npm-global/lib/node_modules/pnpm/bin/pnpm.cjs');
   link('home/.npm-global/bin/pnpm', '../lib/node_modules/pnpm/bin/pnpm.cjs');
@@ -108,7 +108,7 @@ test('links of npm and pipx in a folder of PATH show their packages, and other l
   link('home/.local/bin/mine', join(home, 'code/mine/bin/run.sh'));
   link('home/.local/bin/gone', 'nowhere');
   const folders = ['.npm-global/bin', '.local/bin'].map((path) => join(home, path));
-  expect(shownWith(home, join(home, 'project'), folders)).toEqual([
+  expect(await shownWith(home, join(home, 'project'), folders)).toEqual([
     ...folders,
     join(home, '.npm-global/lib/node_modules'),
     join(home, '.local/share/pipx/venvs/black'),
@@ -116,7 +116,7 @@ test('links of npm and pipx in a folder of PATH show their packages, and other l
   ]);
 });
 
-test('a tool of uv or pipx shows the Python that a version manager installed for it, and no other folder', () => {
+test('a tool of uv or pipx shows the Python that a version manager installed for it, and no other folder', async () => {
   const home = join(root, 'home');
   const pythons = { ruff: '.local/share/uv/python/cpython-3.12/bin', black: '.local/bin' };
   for (const [tool, python] of Object.entries(pythons)) {
@@ -125,14 +125,14 @@ test('a tool of uv or pipx shows the Python that a version manager installed for
     program(`home/tools/${tool}/pyvenv.cfg`, `home = ${join(home, python)}\nuv = 0.8.0\n`);
     link(`home/bin/${tool}`, join(home, 'tools', tool, 'bin', tool));
   }
-  expect(shownWith(home, join(home, 'project'), [join(home, 'bin')]).toSorted()).toEqual(
+  expect((await shownWith(home, join(home, 'project'), [join(home, 'bin')])).toSorted()).toEqual(
     ['.local/share/uv/python/cpython-3.12', 'bin', 'tools/black', 'tools/ruff'].map((path) =>
       join(home, path),
     ),
   );
 });
 
-test('the settings with keys of Homebrew and conda are covered', () => {
+test('the settings with keys of Homebrew and conda are covered', async () => {
   const home = join(root, 'home');
   for (const path of ['.linuxbrew/bin/x', '.linuxbrew/etc/my.cnf', 'miniconda3/bin/y', 'miniconda3/.condarc'])
     program(`home/${path}`);
@@ -140,7 +140,7 @@ test('the settings with keys of Homebrew and conda are covered', () => {
   const folders = ['.linuxbrew/bin', 'miniconda3/bin', '.linuxbrew', 'miniconda3'].map((path) =>
     join(home, path),
   );
-  const shown = shownWith(home, join(home, 'project'), [...folders.slice(0, 2), file]);
+  const shown = await shownWith(home, join(home, 'project'), [...folders.slice(0, 2), file]);
   expect(shown).toEqual([
     ...folders.slice(0, 2),
     file,
@@ -159,15 +159,15 @@ function createRepository(): { home: string; project: string; inPath: string[] }
   return { home, project: join(home, 'proj'), inPath: [join(home, '.local/bin')] };
 }
 
-test('a pyvenv.cfg of the repository shows nothing, however it spells a path', () => {
+test('a pyvenv.cfg of the repository shows nothing, however it spells a path', async () => {
   const { home, project, inPath } = createRepository();
   link('home/.local/bin/tool', program('home/proj/bin/tool'));
   link('home/proj/uv/python/k', '../../../.ssh');
   program('home/proj/pyvenv.cfg', `home = ${home}/.local/../proj/uv/python/k/bin\n`);
-  expect(shownWith(home, project, inPath)).toEqual(inPath);
+  expect(await shownWith(home, project, inPath)).toEqual(inPath);
 });
 
-test('a virtual environment shows a Python only where its links end in the folder of a version manager', () => {
+test('a virtual environment shows a Python only where its links end in the folder of a version manager', async () => {
   const { home, project, inPath } = createRepository();
   const pythons = '.local/share/uv/python';
   program(`home/${pythons}/cpython-3.12.4/bin/python3`);
@@ -186,7 +186,7 @@ test('a virtual environment shows a Python only where its links end in the folde
     link(`home/.local/bin/${tool}`, program(`home/tools/${tool}/bin/${tool}`));
     program(`home/tools/${tool}/pyvenv.cfg`, `home = ${python}\n`);
   }
-  expect(shownWith(home, project, inPath).toSorted()).toEqual(
+  expect((await shownWith(home, project, inPath)).toSorted()).toEqual(
     [
       ...inPath,
       ...[`${home}/${pythons}/cpython-3.12`, `${home}/${pythons}/cpython-3.12.4`],
@@ -195,25 +195,25 @@ test('a virtual environment shows a Python only where its links end in the folde
   );
 });
 
-test('a pyvenv.cfg at the top of any repository shows the program alone', () => {
+test('a pyvenv.cfg at the top of any repository shows the program alone', async () => {
   const { home, project, inPath } = createRepository();
   const tool = program('home/other/bin/tool');
   link('home/.local/bin/tool', tool);
   program('home/other/pyvenv.cfg', '');
   mkdirSync(join(home, 'other/.git'));
-  expect(shownWith(home, project, inPath)).toEqual([...inPath, tool]);
+  expect(await shownWith(home, project, inPath)).toEqual([...inPath, tool]);
 });
 
-test('no folder with a log-in is shown as the virtual environment of a program', () => {
+test('no folder with a log-in is shown as the virtual environment of a program', async () => {
   const { home, project, inPath } = createRepository();
   const tool = program('home/.local/lib/tool');
   program('home/.local/share/keyrings/login.keyring');
   program('home/.local/pyvenv.cfg', '');
   link('home/.local/bin/tool', tool);
-  expect(shownWith(home, project, inPath)).toEqual(inPath);
+  expect(await shownWith(home, project, inPath)).toEqual(inPath);
 });
 
-test('links of the repository lead to nothing in HOME, also above a project in a subfolder', () => {
+test('links of the repository lead to nothing in HOME, also above a project in a subfolder', async () => {
   const { home, project } = createRepository();
   mkdirSync(join(project, 'pkg/app'), { recursive: true });
   program('home/documents/letter');
@@ -226,10 +226,10 @@ test('links of the repository lead to nothing in HOME, also above a project in a
     program('home/proj/.cargo/bin/x').replace(/\/x$/, ''),
   ];
   link('home/proj/.rustup', '../documents');
-  expect(shownWith(home, join(project, 'pkg/app'), inPath)).toEqual([]);
+  expect(await shownWith(home, join(project, 'pkg/app'), inPath)).toEqual([]);
 });
 
-test('a program of another worktree is visible, and what its links and its first line name is not', () => {
+test('a program of another worktree is visible, and what its links and its first line name is not', async () => {
   const { home, project } = createRepository();
   mkdirSync(join(project, '.git/worktrees/w'), { recursive: true });
   writeFileSync(join(project, '.git/worktrees/w/commondir'), '../..\n');
@@ -237,19 +237,19 @@ test('a program of another worktree is visible, and what its links and its first
   const tools = program('home/proj/tools/own').replace(/\/own$/, '');
   link('home/proj/tools/letter', program('home/documents/letter'));
   link('home/proj/away', '../documents');
-  expect(shownWith(home, join(home, 'w'), [tools, join(project, 'away')])).toEqual([tools]);
+  expect(await shownWith(home, join(home, 'w'), [tools, join(project, 'away')])).toEqual([tools]);
 });
 
-test('an agent that lies in the repository brings neither its interpreter nor the target of its link', () => {
+test('an agent that lies in the repository brings neither its interpreter nor the target of its link', async () => {
   const { home, project } = createRepository();
   const script = program('home/proj/node_modules/.bin/codex', `#!${home}/.ssh/id_rsa\n`);
   const linked = link('home/proj/node_modules/.bin/claude', program('home/documents/letter'));
-  for (const bin of [script, linked]) expect(shownWith(home, project, [], bin)).toEqual([]);
+  for (const bin of [script, linked]) expect(await shownWith(home, project, [], bin)).toEqual([]);
 });
 
-test('a folder of log-ins is no folder of programs, whatever PATH or a link names', () => {
+test('a folder of log-ins is no folder of programs, whatever PATH or a link names', async () => {
   const { home, project } = createRepository();
   program('home/.aws/bin/x');
   const inPath = [join(home, '.aws/bin'), link('home/keys', '.ssh')];
-  expect(shownWith(home, project, inPath)).toEqual([]);
+  expect(await shownWith(home, project, inPath)).toEqual([]);
 });

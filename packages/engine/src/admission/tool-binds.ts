@@ -13,19 +13,21 @@ import {
   realpathSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { unlessErrno } from '@caisson/ground';
+import { shareTurn, unlessErrno } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
-import { behindLinks, packageFolder } from './linked-tools.ts';
+import { behindLinks, filterInTurns, packageFolder } from './linked-tools.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
 import { findToolPlaces } from './tool-places.ts';
 
-export function toolBinds(
+export async function toolBinds(
   settings: DispatchSettings,
   runtime: FoundRuntime,
   request: DispatchRequest,
-): Bind[] {
+): Promise<Bind[]> {
+  await shareTurn();
   const places = findToolPlaces(settings);
+  await shareTurn();
   const inPath = settings.path.split(':').filter(isAbsolute);
   const ofUser = inPath.filter((folder) => !places.isOfRepository(folder));
   const named = [
@@ -34,15 +36,20 @@ export function toolBinds(
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
+  const visible = await filterInTurns(inPath, places.isVisible);
+  const linked: string[] = [];
+  for (const folder of visible.filter((each) => ofUser.includes(each)))
+    linked.push(...(await behindLinks(folder, places)));
   const shown = [
-    ...inPath.filter(places.isVisible),
-    ...ofUser.flatMap(behindShims).filter(places.isVisibleWhole),
-    ...ofUser.filter(places.isVisible).flatMap((folder) => behindLinks(folder, places)),
+    ...visible,
+    ...(await filterInTurns(ofUser.flatMap(behindShims), places.isVisibleWhole)),
+    ...linked,
     ...programFolders(runtime.bin, places.isOfRepository).filter(places.isVisible),
     ...[...programFolders(settings.node), settings.bundles].filter(places.isVisibleAsOwn),
-    ...named.filter(places.isVisibleAsNamed),
+    ...(await filterInTurns(named, places.isVisibleAsNamed)),
   ];
   const paths = [...new Set(shown)];
+  await shareTurn();
   return [
     ...paths.map((path) => ({ source: path, target: path, writable: false })),
     ...paths.flatMap(listSettings).map((path) => ({ source: '/dev/null', target: path, writable: false })),

@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { capturePatch, explainError, sortChanges, withoutChanges, type SortedChanges } from '@caisson/ground';
+import {
+  capturePatch,
+  explainError,
+  shareTurn,
+  sortChanges,
+  withoutChanges,
+  type SortedChanges,
+} from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
 import { definedOnly, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -36,6 +43,7 @@ export async function keepCaptures(
   found: FoundResult,
   mayPass: MayPass,
 ): Promise<KeptCaptures> {
+  await shareTurn();
   if (found.kind !== 'valid') return keepLate(rooms, remains, null, mayPass);
   const { result, bytes } = found;
   try {

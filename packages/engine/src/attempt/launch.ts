@@ -1,4 +1,5 @@
 /** Stage 4: the attempt is on disk, then its worker exists (D2). */
+import { shareTurn } from '@caisson/ground';
 import { ADOPTION_VERSION, definedOnly, type Adoptable, type Job } from '@caisson/protocol';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
@@ -12,6 +13,7 @@ export async function launch(
   prepared: PreparedAttempt,
 ): Promise<WorkerProcess> {
   const { settings } = rooms;
+  await shareTurn();
   const worker = await rooms.compute.start({
     runId: run.runId,
     attempt: prepared.attempt,
@@ -25,6 +27,7 @@ export async function launch(
   });
   // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
   try {
+    await shareTurn();
     const { attempt, nonce, workspace } = prepared;
     const launched = {
       handle: { ...worker.handle },

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { explainError } from '@caisson/ground';
+import { explainError, shareTurn } from '@caisson/ground';
 import { pathRules } from '@caisson/policy';
 import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
@@ -16,7 +16,7 @@ import {
   materialiseInputs,
 } from '../admission/index.ts';
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
-import { composeJob } from './compose-job.ts';
+import { composeJob, type JobParts } from './compose-job.ts';
 import {
   findEarlierConversation,
   findStart,
@@ -83,7 +83,7 @@ async function prepareAll(
 ): Promise<Omit<PreparedAttempt, 'discard'>> {
   const paths = attemptPaths(rooms.settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
-  createAttemptFolders(paths);
+  await createAttemptFolders(paths);
   const earlier = findEarlierConversation(rooms, run, attempt);
   const conversation = await openOwnConversation(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
@@ -109,7 +109,7 @@ async function prepareAll(
   const limits = openLimits(rooms, run, attempt, undo);
   const hidden = [...secrets.values, ...login.secrets];
   const nonce = randomBytes(32).toString('hex');
-  const job = composeJob(rooms, run, {
+  const job = await writeJob(rooms, run, {
     attempt,
     nonce,
     paths,
@@ -124,9 +124,16 @@ async function prepareAll(
     conversation,
     userPrompts: await composeUserPrompts(rooms, run, { conversation, earlier, start, workspace }),
   });
-  // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
-  await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
   return { attempt, nonce, paths, workspace, limits, job };
+}
+
+async function writeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Promise<Job> {
+  await shareTurn();
+  const job = composeJob(rooms, run, parts);
+  await shareTurn();
+  // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
+  await writeFile(parts.paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
+  return job;
 }
 
 function recordBrought(
@@ -157,11 +164,12 @@ async function openOwnConversation(
   return conversation;
 }
 
-function prepareWorkspace(
+async function prepareWorkspace(
   { settings, workspaces }: DispatchRooms,
   { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
   { attempt, signal, start }: { attempt: number; signal: AbortSignal; start: WorkspaceStart },
 ): Promise<PreparedWorkspace> {
+  await shareTurn();
   return failingAs('worker-failed', undefined, () =>
     workspaces.prepare({
       kind: workspaceKind,

@@ -1,8 +1,7 @@
 /** Where one attempt's files are in the state folder. Every name is made here. */
-import { mkdirSync } from 'node:fs';
-import { rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isErrno, removeTree } from '@caisson/ground';
+import { mkdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isErrno, removeTree, shareTurn } from '@caisson/ground';
 
 export interface AttemptPaths {
   readonly job: string;
@@ -42,12 +41,15 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
 }
 
 /** Makes the folders an attempt writes to. */
-export function createAttemptFolders(paths: AttemptPaths): void {
-  for (const path of [paths.job, paths.result, paths.events, paths.netSocket]) {
-    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+export async function createAttemptFolders(paths: AttemptPaths): Promise<void> {
+  const folders = [
+    ...[paths.job, paths.result, paths.events, paths.netSocket].map((path) => dirname(path)),
+    ...[paths.spool, paths.captures, paths.mailbox],
+  ];
+  for (const folder of folders) {
+    await shareTurn();
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   }
-  for (const path of [paths.spool, paths.captures, paths.mailbox])
-    mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
 /** Removes what an attempt wrote beside its workspace, except its lines and output: see `removeStored`. */
@@ -55,8 +57,10 @@ export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [
     ...[paths.captures, paths.mailbox, paths.home, paths.login, paths.job],
     ...[paths.netSocket, paths.control, paths.overlay, paths.events, paths.layers],
-  ])
+  ]) {
+    await shareTurn();
     await removeTree(path);
+  }
   await removeIfEmpty(paths.spool);
 }
 

@@ -26,14 +26,14 @@ export function createBudget(options: BudgetOptions): Budget {
   const isCounting = hasCountCaps(settings);
   const scopes = createScopes(options);
 
+  const isScopeCapped = (session: string | null): boolean =>
+    settings.perDayUsd !== null || (session !== null && settings.perSessionUsd !== null);
   return {
     reserve(request) {
       const { runId, caps, session, model } = request;
       const nothing = request.usesModel ? refuseNothing(caps) : null;
       if (nothing !== null) return nothing;
-      const isScopeCapped =
-        settings.perDayUsd !== null || (session !== null && settings.perSessionUsd !== null);
-      const isCapped = isCounting || isScopeCapped || Object.keys(caps).length > 0;
+      const isCapped = isCounting || isScopeCapped(session) || Object.keys(caps).length > 0;
       const refusal = isCapped
         ? books.alone(() => {
             sweepReservations(books);
@@ -53,7 +53,8 @@ export function createBudget(options: BudgetOptions): Budget {
         (isCounting ? findPassedScopeCount(settings, scopes.counted(run.session), earlier) : null);
       if (counted !== null) return counted;
       const held = listReservations(books);
-      const standings = scopes.standings(run.session, runId, 'caps');
+      // Each reads what a whole day has spent, for every line of a worker that reports its usage.
+      const standings = isScopeCapped(run.session) ? scopes.standings(run.session, runId, 'caps') : [];
       if (costUsd === undefined)
         return settings.allowUnknownCost || !isMoneyCapped(run, lineOf(held, runId), standings)
           ? null

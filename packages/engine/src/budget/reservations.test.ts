@@ -45,3 +45,25 @@ it('a run that works past midnight is held by the new day, on which it will be c
   expect(host.follow('r1', { ...USAGE, inputTokens: 2_000_000 })?.detail).toMatch(/\$6.* in day 2026-01-02/);
   expect(host.reserve({ ...REQUEST, runId: 'r2' })?.detail).toMatch(/used up/);
 });
+
+it('what a run has used is compared with the spending of a whole day only where the day has a cap', () => {
+  const reads: unknown[] = [];
+  const spend = (filter: unknown): [] => {
+    reads.push(filter);
+    return [];
+  };
+  const open = (perDayUsd: number | null) =>
+    createBudget({
+      settings: { perSessionUsd: 5, perDayUsd, allowUnknownCost: false, shares: 4 },
+      books: createBooks(new Map(), { spend }),
+      today: () => '2026-01-01',
+      onUpdate: () => undefined,
+    });
+  const [free, capped] = [open(null), open(5)];
+  free.reserve(REQUEST);
+  free.follow('r1', USAGE);
+  expect(reads).toEqual([]);
+  capped.reserve(REQUEST);
+  capped.follow('r1', USAGE);
+  expect(reads).toContainEqual({ day: '2026-01-01' });
+});

@@ -14,6 +14,7 @@ const PASSED_FROM_HOST = [
   ...['VOLTA_HOME', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'SDKMAN_DIR'],
 ];
 const HEARTBEAT_MS = 10_000;
+const PRIVATE_PATHS_MS = 500;
 
 export function createDispatchSettings(
   config: ResolvedConfig,
@@ -47,15 +48,27 @@ export function createDispatchSettings(
     setupTimeoutMs: config.workspace.setupTimeoutMs,
     questionDeadlineMs: config.questions.deadlineMs,
     toolchains: config.sandbox.toolchains,
-    privatePaths(forInPlace = false) {
-      if (forInPlace) makePrivateFolders(config);
-      return listPrivatePaths(config);
-    },
+    privatePaths: createPrivatePaths(config),
     homeBytes: config.sandbox.homeBytes,
     tmpBytes: config.sandbox.tmpBytes,
     node: process.execPath,
     bundles: dirname(bundlePath('worker.mjs')),
     programs: findInsidePrograms(process.execPath),
+  };
+}
+
+/**
+ * One look serves what is asked in the next moment: a dispatch asks several times, and many may be under way. What another
+ * process makes private in that moment could as well have come just after the look.
+ */
+function createPrivatePaths(config: ResolvedConfig): DispatchSettings['privatePaths'] {
+  let seen: { readonly untilMs: number; readonly paths: readonly string[] } | null = null;
+  return (forInPlace = false) => {
+    if (forInPlace) makePrivateFolders(config);
+    const nowMs = performance.now();
+    if (seen === null || forInPlace || nowMs > seen.untilMs)
+      seen = { untilMs: nowMs + PRIVATE_PATHS_MS, paths: listPrivatePaths(config) };
+    return seen.paths;
   };
 }
 

@@ -1,11 +1,10 @@
-import { createStamp } from '@caisson/ground';
 import { expect, test } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
 const marks = (id = 'state', secret = 'a secret'): EndingMarks =>
-  createEndingMarks({ id, stamp: createStamp(Buffer.from(secret)) });
+  createEndingMarks({ id, secret: Buffer.from(secret) });
 
 const event = (type: string, data: NewEvent['data'] = {}): NewEvent => ({
   runId: 'run_1',
@@ -24,7 +23,7 @@ async function endRun(ledger: Ledger): Promise<{ runId: string; hash: string }> 
 }
 
 test('an ending is known again by the folder that recorded it, and another one in its place is not', async () => {
-  const ledger = createMemoryLedger({ markEnding: marks().mark });
+  const ledger = createMemoryLedger({ endings: marks().signer });
   const ending = await endRun(ledger);
   expect(marks().judge(ledger, ending)).toBe('ours');
   expect(marks().judge(ledger, { ...ending, hash: 'f'.repeat(64) })).toBe('forged');
@@ -34,7 +33,7 @@ test('an ending is known again by the folder that recorded it, and another one i
 });
 
 test('what another folder marked, or an older version left, says nothing', async () => {
-  const ledger = createMemoryLedger({ markEnding: marks('other').mark });
+  const ledger = createMemoryLedger({ endings: marks('other').signer });
   expect(marks().judge(ledger, await endRun(ledger))).toBe('unmarked');
   const older = createMemoryLedger();
   expect(marks().judge(older, await endRun(older))).toBe('unmarked');
@@ -42,8 +41,11 @@ test('what another folder marked, or an older version left, says nothing', async
 
 test('an ending whose mark cannot be made is not recorded', async () => {
   const ledger = createMemoryLedger({
-    markEnding: () => {
-      throw new Error('no secret');
+    endings: {
+      state: 'state',
+      get secret(): Uint8Array {
+        throw new Error('no secret');
+      },
     },
   });
   await expect(endRun(ledger)).rejects.toThrow('no secret');

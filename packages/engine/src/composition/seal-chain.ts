@@ -3,7 +3,7 @@
  * signature and its record.
  */
 import { join } from 'node:path';
-import { makeFolder, withFileLock } from '@caisson/ground';
+import { makeFolder, shareTurn, withFileLock } from '@caisson/ground';
 import {
   findSeal,
   nextLink,
@@ -47,15 +47,17 @@ export function createSealChain(options: SealerOptions): SealChain {
     { prepared, key, record, ending }: SealParts,
     how: SealOptions,
   ): Promise<Seal> => {
-    const known = findSeal(ledger.read({ runId }));
+    const known = findSeal(await ledger.readRun(runId));
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
     demandSealable(runId, ending, how);
     const { attempt } = ending;
+    await shareTurn();
     const seal = await signSeal(prepared, key, nextLink(ledger));
     const place = { attempt, id: `evidence.sealed:${runId}` };
     const { at } = await record.append('evidence.sealed', { ...seal.sealRef }, place);
     const newest = { runId, at, seal: seal.sealRef };
+    await shareTurn();
     const problem = advanceHead(newest);
     if (problem !== null)
       await record.append('warning', { source: 'evidence', message: problem }, { attempt });

@@ -1,5 +1,5 @@
 /** Signs a run that has ended, once, and delivers it. */
-import type { Clock } from '@caisson/ground';
+import { shareTurn, type Clock } from '@caisson/ground';
 import { isEnding, Result } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
@@ -81,17 +81,20 @@ async function seal(
   { runId, ...how }: SealOptions & { readonly runId: string },
 ): Promise<void> {
   const { ledger, store } = options;
-  const events = ledger.read({ runId });
+  const events = await ledger.readRun(runId);
   const ending = events.findLast((event) => isEnding(event));
   if (ending === undefined) return;
   const { resultRef } = ending.data;
   const resultBytes = resultRef === undefined ? null : await store.getBlob(resultRef);
   const artefacts = await listArtefacts(store, ending, resultBytes);
+  await shareTurn();
+  const manifest = composeManifest(describeHost(options), runId, events);
+  await shareTurn();
   const prepared = await prepareSeal({
     store,
     runId,
     events: events.filter((event) => event.seq <= ending.seq),
-    manifest: composeManifest(describeHost(options), runId, events),
+    manifest,
     resultBytes,
     artefacts,
   });

@@ -5,6 +5,7 @@ import { createStamp } from '@caisson/ground';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { createMemoryLedger, openLedger, type Ledger } from '../ledger/index.ts';
 import { findStateFolder, openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
+import { bundlePath } from './bundle-path.ts';
 import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
 const SPACE = 'state';
@@ -29,7 +30,8 @@ export function openState(config: ResolvedConfig, { isMade }: { readonly isMade:
   const endings = createEndingMarks(state);
   const ledger = openLedger(file, {
     patienceMs: patienceMs(readHostEnvironment()),
-    markEnding: endings.mark,
+    endings: endings.signer,
+    threadEntry: bundlePath('ledger-thread.mjs'),
   });
   try {
     demandOwnLedger(ledger, state, file);
@@ -41,7 +43,8 @@ export function openState(config: ResolvedConfig, { isMade }: { readonly isMade:
 }
 
 function openNothing(): OpenedState {
-  const state = { id: '', stamp: createStamp(randomBytes(32)) };
+  const secret = randomBytes(32);
+  const state = { id: '', stamp: createStamp(secret), secret };
   return { state, hasFolder: false, ledger: createMemoryLedger(), endings: createEndingMarks(state) };
 }
 

@@ -11,6 +11,7 @@ import {
   MARKER_NAME,
   reopenCgroup,
   startChild,
+  takeTurn,
   type Cgroup,
   type Child,
 } from '@caisson/ground';
@@ -105,7 +106,8 @@ function describeLimits(name: string, group: Cgroup, forget: () => void): Attemp
   };
 }
 
-function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
+async function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
+  await takeTurn();
   return startChild({
     file: options.node,
     args: [...WORKER_FLAGS, options.workerEntry],

@@ -6,7 +6,7 @@
  *   starting ──► waiting ──take──► an attempt's worker
  *                   └──stop, or the end of our process (end of file on fd 3)──► gone
  */
-import { startChild, type Child } from '@caisson/ground';
+import { startChild, takeTurn, type Child } from '@caisson/ground';
 
 /** An unused worker is ended after this long, to free memory. */
 const IDLE_LIMIT_MS = 30_000;
@@ -57,12 +57,12 @@ export function startVariables({
 export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   let spare: SpareWorker | null = null;
   const warm = (): void => {
-    spare ??= startSpareWorker(options);
+    spare ??= startSpareWorker(options, null);
   };
   return {
     warm,
     warmNext() {
-      if (options.keepsNext) warm();
+      if (options.keepsNext) spare ??= startSpareWorker(options, takeTurn());
     },
     async take() {
       const taken = spare;
@@ -76,20 +76,24 @@ export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   };
 }
 
-/** Starts a worker in advance. It does not keep our process alive. */
-function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
+/** Starts a worker in advance, at once or in its turn. It does not keep our process alive. */
+function startSpareWorker(options: SpareWorkerOptions, turn: Promise<void> | null): SpareWorker {
   let child: Child | null = null;
   let isOver = false;
-  const started = startChild({
-    file: options.node,
-    args: [...WORKER_FLAGS, options.workerEntry],
-    cwd: '/',
-    env: {
-      CAISSON_SPARE: '1',
-      CAISSON_PARENT_PID: String(process.pid),
-      ...startVariables(options),
-    },
-  }).then(
+  const start = (): Promise<Child> => {
+    if (isOver) throw new Error('it is no longer needed');
+    return startChild({
+      file: options.node,
+      args: [...WORKER_FLAGS, options.workerEntry],
+      cwd: '/',
+      env: {
+        CAISSON_SPARE: '1',
+        CAISSON_PARENT_PID: String(process.pid),
+        ...startVariables(options),
+      },
+    });
+  };
+  const started = (turn === null ? start() : turn.then(start)).then(
     (it) => {
       child = it;
       it.unref();

@@ -23,9 +23,11 @@ export async function describeRun(
   runId: string,
   { withContents = true }: { withContents?: boolean } = {},
 ): Promise<DispatchResult> {
+  const read = await rooms.ledger.readRun(runId);
   const row = rooms.ledger.run(runId);
   if (row === null) throw new RunNotFoundError(runId);
-  const events = rooms.ledger.read({ runId });
+  // The row and the events are of one moment.
+  const events = row.lastSeq === read.length ? read : rooms.ledger.read({ runId });
   const resolved = events.find((event) => event.type === 'dispatch.accepted')?.data.resolved ?? UNREADABLE;
   const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;

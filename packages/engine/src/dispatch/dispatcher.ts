@@ -1,4 +1,5 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
+import { shareTurn, takeTurn } from '@caisson/ground';
 import { FIRST_EPOCH, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import {
   LedgerGoneError,
@@ -78,6 +79,7 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
 
   return {
     async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = ownRooms) {
+      await takeTurn();
       rooms.compute.spares.warm(); // starts while admission checks the task
       return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
@@ -117,6 +119,7 @@ async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void>
     const row = ledger.run(runId);
     if (row?.ending === undefined || row.host !== rooms.hostId) return;
     await entry.record.flush(); // warnings after the ending
+    await shareTurn();
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };

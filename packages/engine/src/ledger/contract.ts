@@ -213,6 +213,8 @@ export interface Ledger {
   read(query?: ReadQuery & { readonly types?: never }): StoredEvent[];
   /** The same for some types alone, without events under their name that this version cannot read. */
   read<T extends EventType>(query: ReadQuery & { readonly types: readonly T[] }): StoredOf<T>[];
+  /** All of a run, as `read` gives it, in pieces between which the event loop is free: a run may have thousands. */
+  readRun(runId: string): Promise<StoredEvent[]>;
   /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];

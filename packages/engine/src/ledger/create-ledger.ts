@@ -1,3 +1,4 @@
+import { shareTurn } from '@caisson/ground';
 import type { EventType } from '@caisson/protocol';
 import { admitEvents } from './admit-event.ts';
 import type {
@@ -9,18 +10,19 @@ import type {
   StoredEvent,
   StoredOf,
 } from './contract.ts';
+import type { Commits, Recorded } from './commits.ts';
 import { Draft } from './draft.ts';
-import type { MarkEnding } from './ending-marks.ts';
+import type { EndingSigner } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent } from './event-record.ts';
 import { findLast } from './find-last.ts';
-import { GroupCommit, type Recorded } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
 import { project } from './project.ts';
 import { createEventIds } from './event-ids.ts';
-import { readRecords, walkAll } from './read-chain.ts';
+import { readRecords, readRunInTurns, walkAll } from './read-chain.ts';
 import type { Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
@@ -29,16 +31,20 @@ export interface LedgerOptions {
   readonly createEventId?: () => string;
   /** How long an append waits while other processes hold the lock. Default 30 s. */
   readonly patienceMs?: number | undefined;
-  /** Makes the mark that is kept with each ending, in the same transaction. */
-  readonly markEnding?: MarkEnding;
+  /** Signs the mark that is kept with each ending, in the same transaction. */
+  readonly endings?: EndingSigner | undefined;
 }
 
 /** The rules of every ledger; `storage` decides where its rows are. */
-export function createLedger(storage: Storage, options: LedgerOptions = {}): Ledger {
+export function createLedger(
+  storage: Storage,
+  options: LedgerOptions = {},
+  openCommits = (onCommit: () => void): Commits => new GroupCommit(storage, onCommit, options),
+): Ledger {
   const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
   const isChanged = () => listeners.notify({ origin: 'own' });
-  const group = new GroupCommit(storage, isChanged, options);
+  const commits = openCommits(isChanged);
   let closing: Promise<void> | null = null;
   const demandOpen = () => {
     if (closing !== null) throw new LedgerClosedError(storage.file);
@@ -48,17 +54,18 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   return {
     file: storage.file,
     isThere: () => storage.isThere(),
-    async append(events, appendOptions) {
+    async append(events, { onAdded, ...appendOptions } = {}) {
       demandOpen();
       if (events.length === 0) return [];
       const admitted = admitEvents(events, createEventId);
-      return announceAdded(await group.submit(admitted, appendOptions), appendOptions);
+      return announceAdded(await commits.submit(admitted, appendOptions), onAdded);
     },
     read: <T extends EventType>(query: ReadQuery = {}) => {
       const events = reading(() => readRecords(storage, query)).map(toStoredEvent);
       const isReadable = (event: StoredEvent) => query.types === undefined || event.type !== 'unknown';
       return events.filter(isReadable) as StoredOf<T>[];
     },
+    readRun: (runId) => readStored(storage, reading, runId),
     findLast: (type) => {
       const record = reading(() => findLast(storage, type));
       return record === null ? null : toStoredEvent(record);
@@ -76,13 +83,27 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       return listeners.add(onChange);
     },
     close() {
-      closing ??= group.drain().then(() => {
+      closing ??= commits.drain().then(() => {
         listeners.clear();
         storage.close();
       });
       return closing;
     },
   };
+}
+
+/** Parsing is a part of the work, so it shares the turns, too. */
+async function readStored(
+  storage: Storage,
+  reading: <T>(work: () => T) => T,
+  runId: string,
+): Promise<StoredEvent[]> {
+  const stored: StoredEvent[] = [];
+  for (const record of await readRunInTurns(storage, reading, runId)) {
+    await shareTurn();
+    stored.push(toStoredEvent(record));
+  }
+  return stored;
 }
 
 type Rows =
@@ -116,9 +137,9 @@ function readsRows(storage: Storage, reading: <T>(work: () => T) => T): Pick<Led
   };
 }
 
-function announceAdded({ records, countBefore }: Recorded, options: AppendOptions = {}): StoredEvent[] {
+function announceAdded({ records, countBefore }: Recorded, onAdded: AppendOptions['onAdded']): StoredEvent[] {
   const stored = records.map(toStoredEvent);
-  for (const event of listAdded(stored, countBefore)) options.onAdded?.(event);
+  for (const event of listAdded(stored, countBefore)) onAdded?.(event);
   return stored;
 }
 

@@ -4,10 +4,10 @@
 import { CaissonError, FIRST_EPOCH } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
 import { Draft } from './draft.ts';
-import { putEndingMarks, type MarkEnding } from './ending-marks.ts';
-import type { AppendOptions, Fence, PoolLimit } from './contract.ts';
+import { putEndingMarks, type EndingSigner } from './ending-marks.ts';
+import type { CommitOptions, Commits, Recorded } from './commits.ts';
+import type { Fence, PoolLimit } from './contract.ts';
 import { LedgerBusyError, LedgerFullError, PoolFullError, RunTakenOverError } from './errors.ts';
-import type { EventRecord } from './event-record.ts';
 import { planAppend } from './plan-append.ts';
 import { queuedIn } from './project.ts';
 import type { Storage } from './storage.ts';
@@ -17,16 +17,9 @@ const MAX_CALLS_PER_COMMIT = 1024;
 const DEFAULT_PATIENCE_MS = 30_000;
 const LAST_PATIENCE_MS = 10_000;
 
-export interface Recorded {
-  /** The events of the call, in order. */
-  readonly records: readonly EventRecord[];
-  /** How many events the ledger had before the call: those with a higher offset are new. */
-  readonly countBefore: number;
-}
-
 interface Call {
   readonly events: readonly AdmittedEvent[];
-  readonly options: AppendOptions;
+  readonly options: CommitOptions;
   readonly askedAtMs: number;
   readonly resolve: (recorded: Recorded) => void;
   readonly reject: (error: unknown) => void;
@@ -34,15 +27,15 @@ interface Call {
 
 interface GroupCommitOptions {
   readonly patienceMs?: number | undefined;
-  readonly markEnding?: MarkEnding;
+  readonly endings?: EndingSigner | undefined;
 }
 
 type Planned = ({ kind: 'recorded' } & Recorded) | { kind: 'refused'; error: unknown };
 
-export class GroupCommit {
+export class GroupCommit implements Commits {
   readonly #storage: Storage;
   readonly #onCommit: () => void;
-  readonly #markEnding: MarkEnding | undefined;
+  readonly #endings: EndingSigner | undefined;
   #patienceMs: number;
   #waiting: Call[] = [];
   #isScheduled = false;
@@ -51,22 +44,25 @@ export class GroupCommit {
   constructor(
     storage: Storage,
     onCommit: () => void,
-    { patienceMs = DEFAULT_PATIENCE_MS, markEnding }: GroupCommitOptions = {},
+    { patienceMs = DEFAULT_PATIENCE_MS, endings }: GroupCommitOptions = {},
   ) {
     this.#storage = storage;
     this.#onCommit = onCommit;
     this.#patienceMs = patienceMs;
-    this.#markEnding = markEnding;
+    this.#endings = endings;
   }
 
-  submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<Recorded> {
+  submit(events: readonly AdmittedEvent[], options: CommitOptions = {}): Promise<Recorded> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, options, askedAtMs: performance.now(), resolve, reject });
       this.#schedule(0);
     });
   }
 
-  /** Resolves once nothing is waiting any more: a process that wants to exit is not delayed for long. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0;
+  }
+
   drain(): Promise<void> {
     this.#patienceMs = Math.min(this.#patienceMs, LAST_PATIENCE_MS);
     if (this.#waiting.length === 0) return Promise.resolve();
@@ -107,8 +103,7 @@ export class GroupCommit {
     return this.#storage.write(() => {
       const commit = new Draft(this.#storage);
       const planned = calls.map((call) => planCall(this.#storage, commit, call));
-      if (this.#markEnding !== undefined)
-        putEndingMarks(this.#storage.working, commit.events, this.#markEnding);
+      if (this.#endings !== undefined) putEndingMarks(this.#storage.working, commit.events, this.#endings);
       this.#storage.apply(commit);
       return planned;
     });

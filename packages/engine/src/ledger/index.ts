@@ -3,13 +3,14 @@ import { createLedger } from './create-ledger.ts';
 import type { LedgerOptions } from './create-ledger.ts';
 import { createMemoryStorage } from './memory-storage.ts';
 import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
+import { openWithThread } from './sqlite/open-with-thread.ts';
 
 export type * from './contract.ts';
 export { DEFAULT_POOL } from './contract.ts';
 export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
-export { findEndingMark } from './ending-marks.ts';
-export type { EndedRun } from './ending-marks.ts';
+export { findEndingMark, isEndingSigned } from './ending-marks.ts';
+export type { EndedRun, EndingSigner } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';
@@ -24,8 +25,18 @@ export type { ChainEvent } from './event-record.ts';
  * Throws LedgerForeignError, LedgerCorruptError, LedgerTooNewError, LedgerUnwritableError or LedgerFullError, and then
  * has changed nothing.
  */
-export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
-  return createLedger(openSqliteStorage(file, undefined, options.patienceMs), options);
+export function openLedger(file: string, { threadEntry, ...options }: FileLedgerOptions = {}): Ledger {
+  const { patienceMs } = options;
+  if (threadEntry === undefined)
+    return createLedger(openSqliteStorage(file, undefined, { patienceMs }), options);
+  return openWithThread(file, { ...options, threadEntry }).ledger;
+}
+
+export interface FileLedgerOptions extends LedgerOptions {
+  /** The program of the thread that commits (`sqlite/commit-thread.ts`). Without one this thread does. */
+  readonly threadEntry?: string;
+  /** How many calls to `append` come before the thread is started. */
+  readonly callsBeforeThread?: number;
 }
 
 /** A ledger that keeps every promise except durability. */

@@ -7,12 +7,14 @@ import { describeLeases } from './conformance/leases.ts';
 import { describeLives } from './conformance/lives.ts';
 import type { OpenLedger } from './conformance/open-ledger.ts';
 import { describePages } from './conformance/pages.ts';
+import { describeReading } from './conformance/reading.ts';
 import { describeWatching } from './conformance/watching.ts';
 
 /** Proves the promises L1 to L7 of `contract.ts` for the ledgers that `open` gives. */
 export function describeLedger(name: string, open: OpenLedger): void {
   describe(`${name} keeps the ledger's promises`, () => {
     describeAppending(open);
+    describeReading(open);
     describeLives(open);
     describePages(open);
     describeLeases(open);

@@ -1,5 +1,6 @@
 // Reading is checking (L6): every event's place and hash are verified before it is returned.
 
+import { shareTurn } from '@caisson/ground';
 import type { ReadQuery } from './contract.ts';
 import { LedgerCorruptError } from './errors.ts';
 import { hashRecord, ZERO_HASH } from './event-record.ts';
@@ -7,6 +8,8 @@ import type { EventRecord } from './event-record.ts';
 import type { Storage } from './storage.ts';
 
 const PAGE = 512;
+/** So many records are less than a millisecond. */
+const STEP = 32;
 
 /** The requested records, each checked against its hash, its predecessor and the count of its stream. */
 export function readRecords(storage: Storage, query: ReadQuery): EventRecord[] {
@@ -49,13 +52,57 @@ function collectBackwards(storage: Storage, runId: string | null, fromSeq: numbe
   const records: EventRecord[] = [];
   let offset = stream.headOffset;
   for (let seq = stream.count; seq >= fromSeq; seq -= 1) {
-    const record = storage.eventAt(offset);
-    if (record === null) throw missing(storage.file, runId, seq);
-    if (record.runId !== runId || record.seq !== seq) throw misplaced(storage.file, runId, seq, record);
+    const record = recordAt(storage, offset, { runId, seq });
     records.push(record);
     offset = record.prevOffset;
   }
   return records.reverse();
+}
+
+/** The record there, which must be that one. */
+function recordAt(
+  storage: Storage,
+  offset: number,
+  { runId, seq }: { readonly runId: string | null; readonly seq: number },
+): EventRecord {
+  const record = storage.eventAt(offset);
+  if (record === null) throw missing(storage.file, runId, seq);
+  if (record.runId !== runId || record.seq !== seq) throw misplaced(storage.file, runId, seq, record);
+  return record;
+}
+
+/**
+ * A whole stream as `walkRun` gives it, in pieces that share the turns of the event loop. Events never change (L3): what
+ * is appended meanwhile does not matter, the head at the beginning counts.
+ */
+export async function readRunInTurns(
+  storage: Storage,
+  reading: <T>(work: () => T) => T,
+  runId: string,
+): Promise<EventRecord[]> {
+  await shareTurn();
+  const stream = reading(() => {
+    checkEnd(storage, runId);
+    return storage.stream(runId);
+  });
+  if (stream.count === 0) reading(() => checkEmpty(storage, runId));
+  const records: EventRecord[] = [];
+  const readStep = (): void => {
+    for (let step = 0; step < STEP && records.length < stream.count; step += 1) {
+      const offset = records.at(-1)?.prevOffset ?? stream.headOffset;
+      records.push(recordAt(storage, offset, { runId, seq: stream.count - records.length }));
+    }
+  };
+  for (; records.length < stream.count; await shareTurn()) reading(readStep);
+  records.reverse();
+  for (const [index, record] of records.entries()) {
+    if (index % STEP === STEP - 1) await shareTurn();
+    checkRecord(storage.file, record, records[index - 1]?.hash ?? ZERO_HASH);
+  }
+  const newest = records.at(-1);
+  if (newest !== undefined && newest.hash !== stream.head)
+    throw wrongHead(storage.file, runId, stream.count, 'recorded head');
+  return records;
 }
 
 /** A run that has a row has at least one event. */

@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { shareTurn } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { tidyStore } from '../store/index.ts';
@@ -43,6 +44,7 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
   /** A failure is a warning, and does not stop later steps. */
   const takeSteps = async (steps: readonly Step[]): Promise<void> => {
     for (const step of steps) {
+      await shareTurn();
       if (isOver) return;
       try {
         await step(engine);

@@ -2,11 +2,11 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, readdirSync, readlinkSync, type BigIntStats, type Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { shareTurn } from '@caisson/ground';
 
 import { refuseUnsafeSegment } from './bundle-rules.ts';
 import type { PutBundleOptions } from './contract.ts';
 import { BundleRefusedError, StoreAccessError } from './errors.ts';
-import { createPacer } from './pacer.ts';
 
 export interface FoundFile {
   readonly kind: 'file';
@@ -21,7 +21,6 @@ export type FoundEntry =
 /** Every entry of the folder; order is not yet canonical. */
 export async function walkFolder(root: string, options: PutBundleOptions): Promise<FoundEntry[]> {
   const found: FoundEntry[] = [];
-  const pause = createPacer(options.signal);
   let bytes = 0n;
   const pending = [''];
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -38,7 +37,7 @@ export async function walkFolder(root: string, options: PutBundleOptions): Promi
       if (entry.kind === 'file') bytes += entry.stats.size;
       refuseExcess(found.length, bytes, path, options);
     }
-    await pause();
+    await shareTurn(options.signal);
   }
   refuseExcess(found.length, bytes, '', options);
   return found;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { publishFile } from '@caisson/ground';
+import { publishFile, shareTurn } from '@caisson/ground';
 
 import { findLoose, readVerified, touchFile, type BlobPlace } from './blob-place.ts';
 import type { BlobRef } from './contract.ts';
@@ -115,6 +115,7 @@ export class LocalBlobs {
   }
 
   async putBytes(bytes: Uint8Array): Promise<BlobRef> {
+    await shareTurn();
     const digest = digestOf(bytes);
     if (await this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
     const temp = createTempPath(this.layout);
@@ -181,6 +182,7 @@ export class LocalBlobs {
   async #publish(temp: string, digest: string): Promise<void> {
     const file = blobFile(this.layout, digest);
     for (let tries = 1; ; tries += 1) {
+      await shareTurn();
       ensureFolder(dirname(file));
       try {
         await publishFile(temp, file);

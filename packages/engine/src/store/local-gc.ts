@@ -10,7 +10,7 @@
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { removeFileSync } from '@caisson/ground';
+import { removeFileSync, shareTurn } from '@caisson/ground';
 
 import type { BlobProblem, GcOptions, GcReport } from './contract.ts';
 import { toProblem } from './inspect-blob.ts';
@@ -28,7 +28,6 @@ import {
 import { markRoots } from './mark-roots.ts';
 import type { PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
-import { createPacer } from './pacer.ts';
 
 /** A write in progress refreshes its temp file; nothing alive is this old. */
 const TEMP_MAX_AGE_MS = 3_600_000;
@@ -62,7 +61,6 @@ export async function collectLocalGarbage(
 interface CopyTools {
   readonly reader: LocalReader;
   readonly writer: PackWriter;
-  pause(): Promise<void> | undefined;
 }
 
 class Collection {
@@ -90,14 +88,13 @@ class Collection {
 
   async collectLoose(live: ReadonlySet<string>): Promise<void> {
     const { blobs } = this.#blobs.layout;
-    const pause = createPacer(this.#signal);
     for (const shard of listNames(blobs)) {
       for (const rest of this.#listShard(join(blobs, shard))) {
         const digest = shard + rest;
         const file = join(blobs, shard, rest);
         if (live.has(digest)) this.counts.keptBlobs += 1;
         else this.#count(this.#remove(file, digest));
-        await pause();
+        await shareTurn(this.#signal);
       }
     }
   }
@@ -121,7 +118,6 @@ class Collection {
     const doomed: { name: string; file: string; dead: PackedBlob[] }[] = [];
     const writer = new PackWriter(this.#blobs.layout);
     const reader = new LocalReader(this.#blobs);
-    const pause = createPacer(this.#signal);
     try {
       const packs = this.#blobs.packs.list();
       const isCrowded = packs.length > MAX_PACKS;
@@ -133,7 +129,7 @@ class Collection {
           this.counts.youngBlobs += dead.length;
           continue;
         }
-        if (!(await this.#copyLive(pack, live, { reader, writer, pause }))) continue;
+        if (!(await this.#copyLive(pack, live, { reader, writer }))) continue;
         doomed.push({ name: pack.name, file: pack.file, dead });
       }
       if (writer.count > 0) await writer.commit();
@@ -148,7 +144,7 @@ class Collection {
   async #copyLive(
     { blobs }: { readonly blobs: readonly PackedBlob[] },
     live: ReadonlySet<string>,
-    { reader, writer, pause }: CopyTools,
+    { reader, writer }: CopyTools,
   ): Promise<boolean> {
     for (const { digest } of blobs) {
       try {
@@ -157,7 +153,7 @@ class Collection {
         this.problems.push(toProblem(digest, error));
         return false;
       }
-      await pause();
+      await shareTurn(this.#signal);
     }
     return true;
   }

@@ -30,13 +30,12 @@ import { rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { removeFileSync } from '@caisson/ground';
+import { removeFileSync, shareTurn } from '@caisson/ground';
 
 import { describe } from './bundle-manifest.ts';
 import type { BundleEntry, BundleManifest, BundleRef, MaterialiseOptions } from './contract.ts';
 import { HashingStream } from './digest.ts';
 import { StoreCorruptError, TargetOccupiedError } from './errors.ts';
-import { createPacer } from './pacer.ts';
 
 type FileEntry = Extract<BundleEntry, { kind: 'file' }>;
 
@@ -97,12 +96,11 @@ class TreeWriter {
   }
 
   async write(entries: readonly BundleEntry[]): Promise<void> {
-    const pause = createPacer(this.#options.signal);
     const queue = entries.values();
     const work = async (): Promise<void> => {
       for (const entry of queue) {
         await this.#writeEntry(entry);
-        await pause();
+        await shareTurn(this.#options.signal);
       }
     };
     const workers = Array.from({ length: Math.min(this.#reader.concurrency, entries.length) }, work);

@@ -7,14 +7,13 @@
  */
 import { rmdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeFileSync } from '@caisson/ground';
+import { removeFileSync, shareTurn } from '@caisson/ground';
 
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { sweepTemps } from './local-gc.ts';
 import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
 import { PackWriter } from './pack-writer.ts';
-import { createPacer } from './pacer.ts';
 
 /** Blobs are spread over up to 256 folders: so many folders are at least as many files. */
 const ENOUGH_FOLDERS = 32;
@@ -35,7 +34,7 @@ export async function tidyStore(folder: string): Promise<void> {
 async function packLoose(layout: LocalLayout): Promise<void> {
   if (listNames(layout.blobs).length < ENOUGH_FOLDERS) return;
   const blobs = new LocalBlobs(layout);
-  const loose = listSmall(layout);
+  const loose = await listSmall(layout);
   const packs = listSmallPacks(blobs);
   const writer = new PackWriter(layout);
   try {
@@ -47,23 +46,30 @@ async function packLoose(layout: LocalLayout): Promise<void> {
     );
     if (writer.count === 0) return;
     const name = await writer.commit();
-    for (const digest of packed) removeFileSync(blobFile(layout, digest));
+    for (const digest of packed) {
+      removeFileSync(blobFile(layout, digest));
+      await shareTurn();
+    }
     const emptied = packs.filter(
       (pack) => pack.name !== name && pack.digests.every((each) => moved.has(each)),
     );
     for (const { file } of emptied) removeFileSync(file);
-    removeEmptyFolders(layout);
+    await removeEmptyFolders(layout);
   } finally {
     await writer.abandon();
   }
 }
 
-function listSmall(layout: LocalLayout): string[] {
-  return listNames(layout.blobs).flatMap((shard) =>
-    listNames(join(layout.blobs, shard))
-      .map((rest) => shard + rest)
-      .filter((digest) => (statOrNull(blobFile(layout, digest))?.size ?? Infinity) <= MAX_BLOB_BYTES),
-  );
+async function listSmall(layout: LocalLayout): Promise<string[]> {
+  const small: string[] = [];
+  for (const shard of listNames(layout.blobs)) {
+    await shareTurn();
+    const digests = listNames(join(layout.blobs, shard)).map((rest) => shard + rest);
+    const isSmall = (digest: string): boolean =>
+      (statOrNull(blobFile(layout, digest))?.size ?? Infinity) <= MAX_BLOB_BYTES;
+    small.push(...digests.filter(isSmall));
+  }
+  return small;
 }
 
 function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; digests: string[] }[] {
@@ -80,7 +86,6 @@ function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; di
  * stop the others.
  */
 async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly string[]): Promise<Set<string>> {
-  const pause = createPacer();
   const copied = new Set<string>();
   for (const digest of digests) {
     try {
@@ -89,13 +94,14 @@ async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly str
     } catch (error) {
       throwUnlessProblem(error);
     }
-    await pause();
+    await shareTurn();
   }
   return copied;
 }
 
-function removeEmptyFolders({ blobs }: LocalLayout): void {
+async function removeEmptyFolders({ blobs }: LocalLayout): Promise<void> {
   for (const shard of listNames(blobs)) {
+    await shareTurn();
     try {
       rmdirSync(join(blobs, shard));
     } catch (error) {

@@ -10,6 +10,7 @@ import {
   type BigIntStats,
 } from 'node:fs';
 import { join } from 'node:path';
+import { shareTurn } from '@caisson/ground';
 
 import { encodeManifest } from './bundle-manifest.ts';
 import { refuseExcess, walkFolder, type FoundEntry, type FoundFile } from './bundle-walk.ts';
@@ -20,7 +21,6 @@ import type { BlobPlace } from './blob-place.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { readExactly } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
-import { createPacer } from './pacer.ts';
 import { StatCache } from './stat-cache.ts';
 
 /** Larger files stay loose: they can be cloned or linked when materialised. */
@@ -84,10 +84,9 @@ class BundlePut {
     this.#blobs.packs.refresh();
     const found = await walkFolder(this.#root, this.#options);
     const entries: BundleEntry[] = [];
-    const pause = createPacer(this.#options.signal);
     for (const entry of found) {
       entries.push(await this.#resolve(entry));
-      await pause();
+      await shareTurn(this.#options.signal);
     }
     const manifest = encodeManifest(entries);
     if (!this.#reuse(manifest.ref.hash, manifest.bytes.length))

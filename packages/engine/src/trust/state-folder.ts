@@ -32,6 +32,8 @@ export interface OwnState {
   readonly id: string;
   /** Signs what is written into the folder, and knows it again. */
   readonly stamp: Stamp;
+  /** What the stamp signs with. */
+  readonly secret: Uint8Array;
   /** Whether to adopt a ledger without a signature. */
   readonly adoptsLedger: boolean;
   /** The ledger carries our signature now. */
@@ -162,9 +164,11 @@ function rememberPlace(
 }
 
 function toOwnState(place: StatePlace, marker: StateMarker): OwnState {
+  const secret = Buffer.from(marker.secret, 'hex');
   return {
     id: marker.id,
-    stamp: createStamp(Buffer.from(marker.secret, 'hex')),
+    stamp: createStamp(secret),
+    secret,
     adoptsLedger: marker.adoptsLedger === true,
     ledgerIsOurs() {
       const { adoptsLedger: _done, ...rest } = marker;

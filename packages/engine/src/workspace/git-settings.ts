@@ -50,6 +50,15 @@ async function describeSystem(file: string): Promise<string> {
   const stats = unlessErrno(() => statSync(file), null, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP');
   if (stats === null || !stats.isFile() || stats.size > MAX_BYTES || (stats.mode & READABLE_BY_ALL) === 0)
     return '';
+  const version = [file, stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(' ');
+  if (known?.version !== version) known = { version, text: readSystem(file) };
+  return known.text;
+}
+
+/** The file as it was read last: git is asked again only when it was changed. */
+let known: { readonly version: string; readonly text: Promise<string> } | null = null;
+
+async function readSystem(file: string): Promise<string> {
   const settings = (await readGitConfigFile(file)) ?? [];
   return settings
     .filter(

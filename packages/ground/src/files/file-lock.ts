@@ -59,11 +59,63 @@ export async function withFileLock<T>(
   options: LockOptions = {},
 ): Promise<T> {
   const untilMs = performance.now() + (options.waitMs ?? 10_000);
+  return inTurn(lockPath, untilMs, options.signal, () => lockAndRun(lockPath, work, untilMs, options.signal));
+}
+
+/** When the last of this process's calls for a path is over. */
+const turns = new Map<string, Promise<void>>();
+
+/** Calls of one process follow each other without a look at the file: only one of them competes with other processes. */
+async function inTurn<T>(
+  lockPath: string,
+  untilMs: number,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = turns.get(lockPath);
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const turn = before === undefined ? isOver : before.then(() => isOver);
+  turns.set(lockPath, turn);
+  try {
+    if (before !== undefined && !(await isInTime(before, untilMs, signal))) throw tooLate(lockPath, null);
+    return await work();
+  } finally {
+    end();
+    if (turns.get(lockPath) === turn) turns.delete(lockPath);
+  }
+}
+
+/** Whether it is over before the time is. Rejects when `signal` is aborted. */
+async function isInTime(
+  before: Promise<void>,
+  untilMs: number,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), Math.max(0, untilMs - performance.now()));
+  const abort = (): void => reject(signal?.reason as Error);
+  signal?.addEventListener('abort', abort, { once: true });
+  void before.then(() => resolve(true));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+async function lockAndRun<T>(
+  lockPath: string,
+  work: () => T | Promise<T>,
+  untilMs: number,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const token = randomBytes(12).toString('hex');
   const own = `${lockPath}.${token}`;
   writeFileSync(own, JSON.stringify(describeSelf(token)), { mode: 0o600, flag: 'wx' });
   try {
-    await takeLock(lockPath, own, untilMs, options.signal);
+    await takeLock(lockPath, own, untilMs, signal);
     try {
       return await work();
     } finally {
@@ -147,13 +199,15 @@ function isDead(holder: Holder | Broken, lockPath: string): boolean {
 }
 
 function describeSelf(token: string): Holder {
-  return {
-    token,
+  self ??= {
     pid: process.pid,
     startTime: readProcess(process.pid)?.startTime ?? '0',
     namespace: pidNamespace(),
   };
+  return { token, ...self };
 }
+
+let self: Omit<Holder, 'token'> | null = null;
 
 function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid');

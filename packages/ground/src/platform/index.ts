@@ -2,4 +2,5 @@ export * from './clock.ts';
 export { explainError, findDiskTrouble, isDiskFull } from './disk-trouble.ts';
 export * from './errno.ts';
 export { isExecutable } from './is-executable.ts';
+export { shareTurn, takeTurn } from './share-turn.ts';
 export { showPath } from './show-path.ts';

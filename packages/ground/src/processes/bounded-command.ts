@@ -16,7 +16,7 @@ import { existsSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
 
 import { captureStream } from './capture-stream.ts';
-import { isErrno } from '../platform/index.ts';
+import { isErrno, takeTurn } from '../platform/index.ts';
 
 export interface BoundedCommandOptions {
   readonly file: string;
@@ -76,6 +76,7 @@ export async function runBounded(options: BoundedCommandOptions): Promise<Bounde
   const startedAt = performance.now();
   if (options.signal?.aborted === true) return resultOfNothing();
   const detached = options.detached ?? true;
+  await takeTurn();
   const child = await startChild(options, detached);
   const stdout = captureStream(child.stdout, options.maxOutputBytes);
   const stderr = captureStream(child.stderr, options.maxOutputBytes);

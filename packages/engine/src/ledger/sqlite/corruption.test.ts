@@ -76,6 +76,7 @@ describe('a damaged ledger file', () => {
     expect(error).toMatchObject({ file, runId: 'run_a', seq });
     expect(String(error)).toContain(problem);
     expect(String(error)).toContain(file);
+    await expect(ledger.readRun('run_a')).rejects.toEqual(error);
     expect(thrownBy(() => ledger.read())).toBeInstanceOf(LedgerCorruptError);
     expect(ledger.verifyRun('run_a').ok).toBe(false);
     expect(ledger.verifyRun('run_b')).toMatchObject({ ok: true, count: 3 });

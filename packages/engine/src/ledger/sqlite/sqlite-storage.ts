@@ -7,28 +7,46 @@ import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
 import { findCutPage } from './missing-end.ts';
 import { BUSY_TIMEOUT_MS, openDatabase } from './open-database.ts';
+import type { OwnCommits } from './own-commits.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
 import { Statements } from './statements.ts';
+import type { FileIdentity } from './thread-messages.ts';
 import { translating } from './translate-error.ts';
 import { watchFile } from './watch-file.ts';
 import { createWorkingRows } from './working-rows.ts';
+
+export interface SqliteStorage extends Storage {
+  /** Which file was opened; null when it was gone at once. */
+  readonly identity: FileIdentity | null;
+}
+
+interface SqliteOptions {
+  readonly patienceMs?: number | undefined;
+  /** What another connection of this process commits. */
+  readonly own?: OwnCommits;
+  /** Waits for the turn of this connection among those of the process. */
+  readonly inTurn?: <T>(work: () => T) => T;
+  /** The file that must be there. */
+  readonly identity?: FileIdentity;
+}
 
 /** Keeps a ledger in one SQLite file: WAL, synchronous FULL, several processes at once. */
 export function openSqliteStorage(
   file: string,
   migrations?: readonly Migration[],
-  patienceMs = BUSY_TIMEOUT_MS,
-): Storage {
+  { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted, inTurn = (work) => work() }: SqliteOptions = {},
+): SqliteStorage {
+  if (wanted !== undefined) demandFile(file, wanted);
   const db = openDatabase(file, migrations);
   if (patienceMs < BUSY_TIMEOUT_MS) db.pragma(`busy_timeout = ${patienceMs}`);
-  const isThere = recogniseFile(file);
+  const identity = wanted ?? identify(file);
+  const isThere = (): boolean => isSameFile(file, identity);
   const statements = new Statements(db);
   const events = createEventRows(statements);
   const projections = createProjectionRows(statements, file);
   const heads = new HeadCache();
-  const dataVersion = () =>
-    statements.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? -1;
+  const dataVersion = () => readDataVersion(statements);
 
   function writeAlone<T>(work: () => T): T {
     if (!isThere()) throw new LedgerGoneError(file);
@@ -48,10 +66,11 @@ export function openSqliteStorage(
 
   return {
     file,
+    identity,
     isThere,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
-    write: (work) => translating(file, () => writeAlone(work)),
-    writeWorking: (work) => translating(file, () => withoutSync(db, () => writeAlone(work))),
+    write: (work) => translating(file, () => inTurn(() => writeAlone(work))),
+    writeWorking: (work) => translating(file, () => inTurn(() => withoutSync(db, () => writeAlone(work)))),
     ...events,
     ...projections,
     stream: (runId) => heads.get(runId, () => events.stream(runId)),
@@ -66,20 +85,33 @@ export function openSqliteStorage(
     },
     damage: () => findDamage(db, file),
     working: createWorkingRows(statements),
-    watchOthers: (onChange) => watchFile(file, dataVersion, onChange),
+    watchOthers: (onChange) =>
+      watchFile({ file, readVersion: dataVersion, readCount: () => events.total().count, own }, onChange),
     close: () => {
       db.close();
     },
   };
 }
 
+/** Changes when another connection has committed. */
+function readDataVersion(statements: Statements): number {
+  return statements.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? -1;
+}
+
+/** Opening would make a new file where there is none. */
+function demandFile(file: string, identity: FileIdentity): void {
+  if (!isSameFile(file, identity)) throw new LedgerGoneError(file);
+}
+
+function identify(file: string): FileIdentity | null {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? null : { ino: found.ino, dev: found.dev };
+}
+
 /** SQLite continues to write to a file without a name, and that data could never be read. */
-function recogniseFile(file: string): () => boolean {
-  const opened = statSync(file, { throwIfNoEntry: false });
-  return () => {
-    const found = statSync(file, { throwIfNoEntry: false });
-    return found !== undefined && found.ino === opened?.ino && found.dev === opened.dev;
-  };
+function isSameFile(file: string, identity: FileIdentity | null): boolean {
+  const found = identify(file);
+  return found !== null && found.ino === identity?.ino && found.dev === identity.dev;
 }
 
 /** In the WAL a commit without its own fsync is ordered before the next one that has it, and made durable by it. */

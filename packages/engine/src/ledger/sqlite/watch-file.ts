@@ -5,23 +5,42 @@
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import type { OwnCommits } from './own-commits.ts';
 
 const POLL_MS = 250;
 
-/** Calls back when `readVersion` changes, that is, when another connection has committed. */
-export function watchFile(file: string, readVersion: () => number, onChange: () => void): () => void {
+interface Watched {
+  readonly file: string;
+  /** Changes when another connection has committed. */
+  readVersion(): number;
+  /** How many events there are. */
+  readCount(): number;
+  /** Commits of another connection that is ours. */
+  readonly own: OwnCommits | undefined;
+}
+
+/** Calls back when another process has committed. */
+export function watchFile({ file, readVersion, readCount, own }: Watched, onChange: () => void): () => void {
   let version = readVersion();
   const check = () => {
+    // It may be our own commit that is seen here; its answer comes in a moment, and then this is looked at.
+    if (own !== undefined && own.underWay > 0) return;
     const current = readVersion();
     if (current === version) return;
     version = current;
     onChange();
   };
+  // What else was committed before our own commit was answered is covered by the news of that.
+  const stopListening = own?.listen((lastOffset) => {
+    version = readVersion();
+    if (readCount() > lastOffset) onChange();
+  });
   const poll = setInterval(check, POLL_MS);
   poll.unref();
   const watcher = startWatcher(file, check);
   return () => {
     clearInterval(poll);
+    stopListening?.();
     watcher?.close();
   };
 }

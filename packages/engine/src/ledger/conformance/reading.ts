@@ -1,0 +1,20 @@
+import { describe, expect, test } from 'vitest';
+import { fact } from '../fixtures/sample-events.ts';
+import { useLedger, type OpenLedger } from './open-ledger.ts';
+
+export function describeReading(open: OpenLedger): void {
+  describe('reading in pieces', () => {
+    const at = useLedger(open);
+
+    test('a run of many events is read in pieces as it is read at once, and what is appended meanwhile is left out', async () => {
+      await at.ledger.append(Array.from({ length: 300 }, () => fact('run_a')));
+      await at.ledger.append([fact('run_b')]);
+      const expected = at.ledger.read({ runId: 'run_a' });
+      const reading = at.ledger.readRun('run_a');
+      await at.ledger.append([fact('run_a')]);
+      expect((await reading).slice(0, 300)).toEqual(expected);
+      expect(await at.ledger.readRun('run_a')).toEqual(at.ledger.read({ runId: 'run_a' }));
+      expect(await at.ledger.readRun('run_none')).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import type { Ledger } from '../contract.ts';
+import { createLedger, type LedgerOptions } from '../create-ledger.ts';
+import { OwnCommits } from './own-commits.ts';
+import { openSqliteStorage } from './sqlite-storage.ts';
+import { ThreadCommits, type ThreadCommitsOptions } from './thread-commits.ts';
+import { createMainTurns, createTurnMemory } from './write-turns.ts';
+
+type Options = LedgerOptions & Omit<ThreadCommitsOptions, 'own' | 'turns'>;
+
+/** A ledger with two connections to its file: one here, and one of the thread that commits. */
+export function openWithThread(file: string, options: Options): { ledger: Ledger; commits: ThreadCommits } {
+  const own = new OwnCommits();
+  const turns = createTurnMemory();
+  const { patienceMs } = options;
+  const storage = openSqliteStorage(file, undefined, { patienceMs, own, inTurn: createMainTurns(turns) });
+  let commits: ThreadCommits | undefined;
+  const ledger = createLedger(storage, options, (onCommit) => {
+    commits = new ThreadCommits(storage, onCommit, { ...options, own, turns });
+    return commits;
+  });
+  if (commits === undefined) throw new Error('a ledger was made without its commits');
+  return { ledger, commits };
+}

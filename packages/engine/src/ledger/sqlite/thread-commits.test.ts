@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { threadCpuUsage } from 'node:process';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { isOutage, LedgerGoneError, LedgerIoError } from '../errors.ts';
+import { fact } from '../fixtures/sample-events.ts';
+import { openLedger, type LedgerChange } from '../index.ts';
+import { openWithThread } from './open-with-thread.ts';
+import { buildThread, openThreadLedger } from './thread-ledger-stage.ts';
+
+const run = promisify(execFile);
+const LEAVES = fileURLToPath(new URL('../fixtures/append-and-leave.ts', import.meta.url));
+const ENDS = fileURLToPath(new URL('../fixtures/ends-when-asked.mjs', import.meta.url));
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'caisson-thread-'));
+  file = join(folder, 'ledger.db');
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+const threads = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+
+test('a process that records little starts no thread', async () => {
+  const ledger = openLedger(file, { threadEntry: join(folder, 'no-such-program.mjs') });
+  const before = threads();
+  for (let count = 0; count < 40; count += 1) await ledger.append([fact('run_a')]);
+  expect(threads()).toBe(before);
+  await ledger.close();
+});
+
+test('a thread that cannot be started costs nothing but the thread', async () => {
+  const ledger = openLedger(file, {
+    threadEntry: join(folder, 'no-such-program.mjs'),
+    callsBeforeThread: 0,
+  });
+  for (let count = 1; count <= 50; count += 1)
+    expect((await ledger.append([fact('run_a')]))[0]?.offset).toBe(count);
+  await ledger.close();
+});
+
+test('what a thread had not answered when it ended is an outage, and later appends are written without it', async () => {
+  const ledger = openLedger(file, { threadEntry: ENDS, callsBeforeThread: 0 });
+  const failures: unknown[] = [];
+  await vi.waitUntil(async () => {
+    await ledger.append([fact('run_a')]).catch((error: unknown) => failures.push(error));
+    return failures.length > 0;
+  });
+  expect(failures[0]).toBeInstanceOf(LedgerIoError);
+  expect(isOutage(failures[0])).toBe(true);
+  expect(await ledger.append([fact('run_b')])).toMatchObject([{ runId: 'run_b', seq: 1 }]);
+  await ledger.close();
+});
+
+test('the main thread sees at once what was appended, and does not write it itself', async () => {
+  const ledger = await openThreadLedger(file);
+  const appends = Array.from({ length: 300 }, (_, index) => ledger.append([fact(`run_${index % 7}`)]));
+  const stored = await Promise.all(appends);
+  expect(stored.map(([event]) => event?.offset)).toEqual(appends.map((_, index) => index + 1));
+  expect(ledger.lastOffset()).toBe(300);
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+  await ledger.close();
+});
+
+test('a thread that nothing came to ends, and starts again when much comes', async () => {
+  let starts = 0;
+  const { ledger, commits } = openWithThread(file, {
+    threadEntry: await buildThread(),
+    threadIdleMs: 1,
+    onThreadReady: () => (starts += 1),
+  });
+  await vi.waitUntil(async () => {
+    commits.start(); // does nothing while there is one
+    await ledger.append([fact('run_a')]);
+    return starts === 3;
+  }, 20_000);
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+  await ledger.close();
+});
+
+test('its own commits are no news of another process', async () => {
+  const ledger = await openThreadLedger(file);
+  const changes: LedgerChange[] = [];
+  ledger.watch((change) => changes.push(change));
+  for (let count = 0; count < 20; count += 1) await ledger.append([fact('run_a')]);
+  await vi.waitUntil(() => changes.length > 0);
+  const other = openLedger(file);
+  await other.append([fact('run_b')]);
+  await vi.waitUntil(() => changes.at(-1)?.origin === 'other');
+  expect(changes.filter(({ origin }) => origin === 'other')).toHaveLength(1);
+  await other.close();
+  await ledger.close();
+});
+
+test('a ledger that was moved away is not written by the thread, and no new one is made', async () => {
+  const ledger = await openThreadLedger(file);
+  await ledger.append([fact('run_a')]);
+  renameSync(file, join(folder, 'moved.db'));
+  await expect(ledger.append([fact('run_a')])).rejects.toBeInstanceOf(LedgerGoneError);
+  expect(ledger.isThere()).toBe(false);
+  await ledger.close();
+});
+
+test.each([
+  ['ends by itself once nothing is under way', '', '61\n'],
+  ['ends when it wants to, in the middle of an append', 'exit', ''],
+])('a process that never closes its ledger %s', async (_how, how, printed) => {
+  const entry = await buildThread();
+  const { stdout } = await run(process.execPath, [LEAVES, file, entry, '60', how], {
+    timeout: 60_000,
+  });
+  expect(stdout).toBe(printed);
+  const ledger = openLedger(file);
+  expect(ledger.lastOffset()).toBeGreaterThanOrEqual(60);
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+  await ledger.close();
+});
+
+test('a commit costs the main thread less than it costs without the thread', async () => {
+  const cpuOf = async (ledger: { append: (events: ReturnType<typeof fact>[]) => Promise<unknown> }) => {
+    const before = threadCpuUsage();
+    for (let count = 0; count < 40; count += 1)
+      await ledger.append(Array.from({ length: 50 }, () => fact('run_a', { padding: 'x'.repeat(2000) })));
+    const { user, system } = threadCpuUsage(before);
+    return user + system;
+  };
+  const here = openLedger(join(folder, 'here.db'));
+  const away = await openThreadLedger(file);
+  const [alone, withThread] = [await cpuOf(here), await cpuOf(away)];
+  expect(withThread).toBeLessThan(alone);
+  await here.close();
+  await away.close();
+});
