@@ -110,7 +110,7 @@ test('a ledger that was moved away is not written by the thread, and no new one 
 test.each([
   ['ends by itself once nothing is under way', '', '61\n'],
   ['ends when it wants to, in the middle of an append', 'exit', ''],
-])('a process that never closes its ledger %s', async (_how, how, printed) => {
+])('a process that never closes its ledger %s', { timeout: 90_000 }, async (_how, how, printed) => {
   const entry = await buildThread();
   const { stdout } = await run(process.execPath, [LEAVES, file, entry, '60', how], {
     timeout: 60_000,
