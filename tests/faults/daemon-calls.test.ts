@@ -1,0 +1,84 @@
+/** Calls of a client whose daemon is killed in the middle of them, over its real socket. */
+import { createCaisson, type Caisson } from 'caisson';
+import type { DaemonStatus } from '@caisson/protocol';
+import { expect, it, onTestFinished } from 'vitest';
+import { createProject } from '../e2e/project.ts';
+
+const LIMIT_MS = 120_000;
+/** Far longer than any of these calls takes, and far shorter than the run. */
+const PATIENCE_MS = 20_000;
+
+async function drain(values: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _value of values) count += 1;
+  return count;
+}
+
+async function open(): Promise<{ caisson: Caisson; kill: () => void }> {
+  const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
+  const { stdout } = await project.caisson('up', '-d', '-o', 'json');
+  const { pid } = JSON.parse(stdout) as DaemonStatus;
+  let isKilled = false;
+  const kill = (): void => {
+    if (!isKilled) process.kill(pid, 'SIGKILL');
+    isKilled = true;
+  };
+  const caisson = await createCaisson({ cwd: project.root, daemon: true });
+  onTestFinished(async () => {
+    kill();
+    await caisson.close();
+    for (const runId of readRunning(await project.caisson('runs', '-o', 'json')))
+      await project.caisson('cancel', '--force', runId);
+  });
+  return { caisson, kill };
+}
+
+function readRunning({ stdout }: { stdout: string }): string[] {
+  const rows = JSON.parse(stdout) as { runId: string; status: string }[];
+  return rows.filter(({ status }) => status === 'running').map(({ runId }) => runId);
+}
+
+/** How a call ended: with an answer, or with the code of its error. */
+async function outcomeOf(call: Promise<unknown>): Promise<string> {
+  const late = new Promise<string>((resolve) => setTimeout(resolve, PATIENCE_MS, 'still waits').unref());
+  const settled = call.then(
+    () => 'answered',
+    (error: unknown) => (error as { code?: string }).code ?? String(error),
+  );
+  return Promise.race([settled, late]);
+}
+
+it.each([0, 3, 20])(
+  'a daemon that is killed %i ms after its calls have come: each is answered or fails by name, and none waits for ever',
+  { timeout: LIMIT_MS },
+  async (delayMs) => {
+    const { caisson, kill } = await open();
+    const request = { runtime: 'command', argv: ['sh', '-c', 'echo up; sleep 300'] };
+    const run = await caisson.dispatch(request);
+    const calls = {
+      ended: run.ended,
+      events: drain(run.events()),
+      followed: drain(caisson.follow({})),
+      runs: caisson.runs(),
+      shown: caisson.show(run.runId),
+      found: caisson.find('latest'),
+      recorded: caisson.events(run.runId),
+      budget: caisson.budget(),
+      another: caisson.dispatch({ runtime: 'command', argv: ['true'] }).then(({ ended }) => ended),
+      sent: run.send('hello'),
+      verified: caisson.verify(run.runId),
+    };
+    const outcomes = Promise.all(
+      Object.entries(calls).map(async ([name, call]) => [name, await outcomeOf(call)] as const),
+    );
+    setTimeout(kill, delayMs);
+    const others = (await outcomes).filter(([, how]) => how !== 'answered' && how !== 'DAEMON_GONE');
+    // What has no seal yet says that, with or without a daemon.
+    expect(others.filter(([name]) => name !== 'verified')).toEqual([]);
+    expect(others.map(([, how]) => how)).not.toContain('still waits');
+    expect([await outcomeOf(run.ended), await outcomeOf(caisson.runs())]).toEqual([
+      'DAEMON_GONE',
+      'DAEMON_GONE',
+    ]);
+  },
+);
