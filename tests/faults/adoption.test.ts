@@ -171,6 +171,62 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
   });
 });
 
+describe('an agent without its daemon', { timeout: LIMIT_MS }, () => {
+  it('is stopped at its time limit, with a result', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const { runId, mark } = await startWorking(project, '--timeout', '6s');
+    await killDaemon(killed);
+    await until('the agent is gone', () => pidsWith(mark).length === 0, 40_000);
+    await untilStatus(project, runId, 'timeout');
+    await expectWhole(project, runId);
+    expectGone(project, mark);
+  });
+
+  it('leaves no secret in commits or names when nobody knows its value any more', async () => {
+    const project = createProject({ env: { TOKEN: 'tell-nobody-0123456789' } });
+    const killed = await serve(project);
+    const line = `git checkout -qb "x-$TOKEN"; echo b > b; git add b; git -c user.name="$TOKEN" -c user.email=e@f commit -qm "msg $TOKEN"; echo up; sleep 300`;
+    const { stdout } = await project.caisson(
+      ...['run', '--detach', '--secret', 'TOKEN=env:TOKEN', '--', 'sh', '-c', line],
+    );
+    const runId = stdout.trim();
+    await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
+    await killDaemon(killed);
+    expect((await project.caisson('cancel', runId)).code).toBe(0);
+    const refs = project.git('for-each-ref', '--format=%(refname)');
+    expect(refs).toContain('/heads/');
+    expect(refs).not.toContain('tell-nobody');
+    const heads = refs.split('\n').filter((ref) => ref.includes('/heads/1/'));
+    const said = heads.map((ref) => project.git('log', '-1', '--format=%an %s', ref)).join('');
+    expect(said).toContain('withheld The message is withheld');
+    expect(said).not.toContain('tell-nobody');
+    expect(project.git('show', `${heads[0]}:b`)).toBe('b\n');
+  });
+
+  it('keeps the folder that it works in for itself, and still does when it is adopted', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const line = 'echo up; until [ -e go ]; do sleep 0.1; done';
+    const { stdout } = await project.caisson(
+      ...['run', '--detach', '--workspace', 'in-place', '--', 'sh', '-c', line],
+    );
+    const runId = stdout.trim();
+    await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
+    await killDaemon(killed);
+    const other = ['--no-daemon', '--state-dir', `${project.root}-other`, '--workspace', 'in-place'];
+    const refused = async (): Promise<string> =>
+      (await project.caisson('run', ...other, '--', 'true')).stderr;
+    await until('the worker has claimed it', async () => (await refused()).includes(runId));
+    await serve(project);
+    expect(await refused()).toContain(runId);
+    writeFileSync(join(project.root, 'go'), '');
+    await untilStatus(project, runId, 'done');
+    expect((await project.events(runId)).filter(({ type }) => type === 'warning')).toEqual([]);
+    await until('it is free', async () => !(await refused()).includes('is in use'));
+  });
+});
+
 describe('an adopted run', { timeout: LIMIT_MS }, () => {
   /** A run whose first daemon was killed, driven by the second. */
   async function adopt(project: Project, ...options: string[]): Promise<Working> {
@@ -283,7 +339,6 @@ describe('an end that leaves its agents', { timeout: LIMIT_MS }, () => {
 
 it('of two daemons that start at once one adopts the run', { timeout: LIMIT_MS }, async () => {
   const project = createProject();
-  await killDaemon(await serve(project));
   const killed = await serve(project);
   const { runId, mark, finish } = await startWorking(project);
   await killDaemon(killed);

@@ -10,7 +10,7 @@ import { VERSION } from './version.ts';
 
 const MAX_TASK_COLUMNS = 120;
 const STOPPING = 'Stopping; the work of its runs is kept. A second signal forces.';
-const LEAVING = 'Leaving; running agents go on and wait for the next daemon. A second signal stops them.';
+const LEAVING = 'Leaving; running agents go on and wait for the next daemon.';
 
 export async function serveHere(stateDir: string | undefined, output: Output): Promise<ExitCode> {
   let served: ServedProject | null = null;

@@ -61,7 +61,7 @@ export const Duration = z.pipe(
   withUnits(parseDuration),
 );
 /** A duration that may be `0s`. */
-export const optionalTime = () =>
+export const durationOrZero = () =>
   z.pipe(
     z.union([z.string(), z.number()], 'expected a duration, for example 90s, or 0s'),
     withUnits((text) => parseDuration(text, { minMs: 0 })),

@@ -13,7 +13,7 @@ import {
   list,
   money,
   named,
-  optionalTime,
+  durationOrZero,
   optional,
   SecretRef,
   Memory,
@@ -104,7 +104,7 @@ export const LimitsConfig = z.strictObject({
   ),
   adoptWithin: optional(
     'may-lower',
-    optionalTime(),
+    durationOrZero(),
     'How long an agent of a daemon goes on when the daemon is gone, until the next daemon adopts it. 0s: it ends with the daemon. Default 2m.',
   ),
   failedAnswers: optional(

@@ -199,7 +199,14 @@ export const Job = z.object({
   spoolBytes: z.number().check(z.positive()),
   onHostLoss: z.enum(['stop', 'wait']),
   /** With `wait`: where the next host reaches the worker, and how long the worker goes on without one. */
-  adoption: z.optional(z.object({ socket: AbsolutePath, withinMs: z.number().check(z.positive()) })),
+  adoption: z.optional(
+    z.object({
+      socket: AbsolutePath,
+      withinMs: z.number().check(z.positive()),
+      /** The user's folder that the run works in: the worker claims it when its host is gone. */
+      folder: z.optional(AbsolutePath),
+    }),
+  ),
   /** A person's streams around a plain command: frames on the worker's fd 4, input from its stdin. */
   attached: z.optional(
     z.object({

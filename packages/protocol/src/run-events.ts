@@ -50,6 +50,8 @@ export const runEvents = {
         baselineTree: z.optional(z.string()),
       }),
       adoption: z.optional(Adoptable),
+      /** The agent has secrets; their values are in no record. */
+      hasSecrets: z.optional(z.literal(true)),
     }),
   },
   'run.adopted': {

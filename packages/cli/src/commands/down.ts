@@ -60,7 +60,9 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
     output.status(null);
     const text =
       outcome === 'gone'
-        ? 'The daemon has ended.'
+        ? 'leave' in order
+          ? 'The daemon has ended. Agents that were at work go on for a while: caisson up -d adopts them.'
+          : 'The daemon has ended.'
         : 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';
     output.result({ outcome }, () => [text]);
     return outcome === 'gone' ? EXIT_CODES.finished : EXIT_CODES.cancelled;
@@ -88,7 +90,7 @@ function describeRuns({ phase, runs, running, queued }: DaemonStatus): string {
   if (runs.length === 0) return 'Waiting for the daemon to end.';
   const names = runs.slice(0, MAX_NAMED).map(({ runId }) => shortId(runId, runs));
   const more = running + queued - names.length;
-  const verb = phase === 'stopping' ? 'Stopping' : 'Waiting for';
+  const verb = phase === 'stopping' ? 'Stopping' : phase === 'leaving' ? 'Leaving' : 'Waiting for';
   return `${verb} ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 

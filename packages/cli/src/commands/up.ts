@@ -12,7 +12,7 @@ export const command = defineCommand({
     'A daemon carries out the runs of this project, also when the terminal that started them is closed, and does what is\n' +
     'due while nobody is there: cleans up, seals, expires questions, sends callbacks again, settles what dead processes\n' +
     'left. There is one per project. In the foreground it prints a line when a run starts and when it ends; Ctrl-C\n' +
-    'stops its runs, keeps their work and ends it, and a second one forces. SIGTERM, and a daemon that dies, leave running\n' +
+    'stops its runs, keeps their work and ends it, and a second one forces. SIGTERM, SIGHUP and a daemon that dies leave running\n' +
     'agents to the next daemon: it adopts them if it comes within limits.adoptWithin.',
   options: {
     detach: {
@@ -54,7 +54,8 @@ export const command = defineCommand({
     await agreeFirst(stateDir, output);
     if (replace) {
       const replaced = await endForNext({ stateDir });
-      if (replaced !== null) output.note(`note: ended ${replaced}; its running agents are adopted`);
+      if (replaced !== null)
+        output.note(`note: ended ${replaced}; its running agents go on, and are adopted`);
     }
     if (detach) {
       const status = await startDaemon({ entry, stateDir });

@@ -29,7 +29,7 @@ export class DaemonGoneError extends CaissonError {
   }
 
   during(runId: string): DaemonGoneError {
-    const remedy = `Its agent goes on for a while: caisson up -d starts a daemon that adopts it, and caisson logs -f ${runId} follows it.`;
+    const remedy = `If its agent was at work, it goes on for a while: caisson up -d starts a daemon that adopts it, and caisson logs -f ${runId} follows it.`;
     return new DaemonGoneError(`the daemon went away while ${runId} was under way`, this, remedy);
   }
 }

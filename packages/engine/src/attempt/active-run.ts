@@ -7,6 +7,10 @@ import type { RunRecord } from '../ledger/index.ts';
 export interface ActiveRun {
   readonly run: Pick<AdmittedRun, 'runId'>;
   readonly record: RunRecord;
+  /** With which this host owns it. */
+  readonly epoch: number;
+  /** Its worker is being taken over: a host that leaves leaves it as it is. */
+  isAdopting: boolean;
   /** Aborted after the run's last event. */
   readonly over: AbortController;
   readonly abort: AbortController;
@@ -31,7 +35,7 @@ export interface ActiveRun {
 }
 
 export function describeActiveRun(
-  given: Pick<ActiveRun, 'run' | 'record' | 'acceptedMs' | 'closing'>,
+  given: Pick<ActiveRun, 'run' | 'record' | 'epoch' | 'isAdopting' | 'acceptedMs' | 'closing'>,
 ): ActiveRun {
   return {
     ...given,
@@ -50,7 +54,11 @@ export function describeActiveRun(
 }
 
 /** Leaves the run to the next host; true if its worker goes on without one. What is being settled is not left. */
-export function leaveRun({ run, followed }: ActiveRun): boolean {
+export function leaveRun({ run, followed, isAdopting, leave }: ActiveRun): boolean {
+  if (isAdopting) {
+    leave.abort(new RunLeftError(run.runId));
+    return true;
+  }
   if (followed === null || !followed.isAdoptable || !followed.hasStarted()) return false;
   followed.supervision.leave(new RunLeftError(run.runId));
   return true;

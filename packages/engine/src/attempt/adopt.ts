@@ -7,10 +7,11 @@
  * AT3  The limits of the attempt go on: its time counts from its start, by the worker's own clock.
  * AT4  A failure that would be tried again ends the run: what it needs for another attempt died with its host.
  */
-import { ADOPTION_VERSION, type AdoptionClaim } from '@caisson/protocol';
-import { WorkerHandle } from '../compute/index.ts';
+import { ADOPTION_VERSION } from '@caisson/protocol';
+import { WorkerHandle, type AdoptedWorker } from '../compute/index.ts';
 import type { AdoptableRun, DispatchRooms } from '../admission/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
+import { pause } from '../platform/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { ActiveRun } from './active-run.ts';
 import { follow, type FollowedRun } from './follow.ts';
@@ -18,36 +19,37 @@ import { holdFolder } from './hold-folder.ts';
 import { settleFollowed } from './run-attempt.ts';
 import { attemptPaths } from './state-paths.ts';
 
+const AGAIN_MS = 500;
+
 /** Resolves when the run has ended. Throws WorkerUnreachableError when its worker cannot be taken over. */
 export async function adoptAttempt(
   rooms: DispatchRooms,
   entry: ActiveRun,
   { row, launched, adoption }: AdoptableRun,
-  epoch: number,
 ): Promise<void> {
   const { runId } = row;
   const { attempt, data } = launched;
   const paths = attemptPaths(rooms.settings.stateDir, runId, attempt);
   const workspace = PreparedWorkspace.parse(data.workspace);
   const handle = WorkerHandle.parse(data.handle);
-  if (workspace.kind === 'in-place') await holdFolder(rooms, { runId });
+  if (workspace.kind === 'in-place') await holdAdopted(rooms, entry, attempt);
   const { nonce } = data;
-  const claim: AdoptionClaim = {
-    kind: 'adopt',
-    version: ADOPTION_VERSION,
+  const { worker, handover } = await takeOver(rooms, entry, {
+    handle,
     nonce,
-    epoch,
-    hostPid: process.pid,
-  };
-  const { worker, handover } = await rooms.compute.adopt(handle, paths.control, claim);
+    socket: paths.control,
+    ...adoption,
+  });
   const events = rooms.ledger.read({ runId });
+  entry.isAdopting = false;
   entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
   const run: FollowedRun = {
     ...describeAdopted(row, events),
-    timeoutMs: Math.max(1, adoption.timeoutMs - handover.elapsedMs),
+    timeoutMs: adoption.timeoutMs,
     stallTimeoutMs: adoption.stallTimeoutMs,
     reportsUsageOnce: adoption.reportsUsageOnce ?? false,
   };
+  rooms.budget.resume(runId, { caps: run.grant.budget, session: run.session, model: run.model });
   const parts = { attempt, attached: undefined, isAdoptable: true };
   const followed = follow(rooms, run, entry.record, parts, worker, { handover, events });
   for (const message of listUnreceived(events)) followed.supervision.send(message);
@@ -60,6 +62,38 @@ export async function adoptAttempt(
     followed,
     retry: { attemptsLeft: 0, delayMs: 0 }, // AT4
   });
+}
+
+/** A worker that is slow to answer is asked again for as long as it waits for a host. */
+async function takeOver(
+  { compute, clock }: DispatchRooms,
+  { epoch, leave, abort }: ActiveRun,
+  {
+    handle,
+    nonce,
+    socket,
+    withinMs,
+  }: { handle: WorkerHandle; nonce: string; socket: string; withinMs: number },
+): Promise<AdoptedWorker> {
+  const claim = { kind: 'adopt', version: ADOPTION_VERSION, nonce, epoch, hostPid: process.pid } as const;
+  const untilMs = clock.monotonicMs() + withinMs;
+  for (;;) {
+    try {
+      return await compute.adopt(handle, socket, claim, leave.signal);
+    } catch (error) {
+      leave.signal.throwIfAborted();
+      const isOver = abort.signal.aborted || clock.monotonicMs() >= untilMs;
+      if (isOver || !(await compute.canAdopt(handle, socket))) throw error;
+      await pause(clock, AGAIN_MS, leave.signal);
+    }
+  }
+}
+
+/** The worker claimed the folder when its host was gone. If another process was quicker, the agent works there all the same. */
+async function holdAdopted(rooms: DispatchRooms, { run, record }: ActiveRun, attempt: number): Promise<void> {
+  await holdFolder(rooms, run).catch(({ message }: Error) =>
+    record.keep('warning', { source: 'workspace', message }, { attempt }),
+  );
 }
 
 function describeAdopted(

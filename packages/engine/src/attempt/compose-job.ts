@@ -56,7 +56,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     paths: composePaths(rooms, run, parts),
     ...composeTimes(rooms, run),
     spoolBytes: settings.spoolBytes,
-    ...composeHostLoss(rooms, parts.paths),
+    ...composeHostLoss(rooms, parts),
     ...composeAttached(run, parts.attempt),
     trace: run.trace,
   };
@@ -65,10 +65,14 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
 /** Only a daemon adopts, and only a daemon's workers wait to be adopted. */
 function composeHostLoss(
   { isDaemon, settings: { adoptWithinMs } }: DispatchRooms,
-  { control }: AttemptPaths,
+  { paths, workspace }: JobParts,
 ): Pick<Job, 'onHostLoss' | 'adoption'> {
   if (!isDaemon || adoptWithinMs === 0) return { onHostLoss: 'stop' };
-  return { onHostLoss: 'wait', adoption: { socket: control, withinMs: adoptWithinMs } };
+  const folder = workspace.kind === 'in-place' ? { folder: workspace.path } : {};
+  return {
+    onHostLoss: 'wait',
+    adoption: { socket: paths.control, withinMs: adoptWithinMs, ...folder },
+  };
 }
 
 function composeAttached({ attachment, runtime }: AdmittedRun, attempt: number): Pick<Job, 'attached'> {

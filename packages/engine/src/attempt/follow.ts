@@ -22,6 +22,7 @@ import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import { RunTakenOverError, type Emit, type RunRecord, type StoredEvent } from '../ledger/index.ts';
+import { demandOwner } from './demand-owner.ts';
 import { attachStreams } from './attach-streams.ts';
 import { watchUsage } from './watch-usage.ts';
 import { createWorkRecord } from './work-record.ts';
@@ -98,7 +99,7 @@ export function follow(
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
     usesModel: run.runtimeName !== 'command',
-    isAdopted: adopted !== null,
+    adoptedAfterMs: adopted?.handover.elapsedMs,
     findTakeover: () => findTakeover(rooms, run.runId),
     compute: rooms.compute,
     clock: rooms.clock,
@@ -116,7 +117,7 @@ export function follow(
       setImmediate(() => prepareNext(rooms)); // `go` is sent first
     },
     onLine,
-    ...recordTroubles(record, attempt),
+    ...recordTroubles(record, attempt, replay.isUnderWay),
   });
   const answerRequest = createAnswering(rooms, run, record, attempt, supervision);
   const stop = (reason: StopReason, detail: string): void => supervision.stop(reason, { detail });
@@ -137,9 +138,12 @@ export function follow(
 function recordTroubles(
   record: RunRecord,
   attempt: number,
+  isReplaying: () => boolean,
 ): Pick<SupervisionOptions, 'onMalformed' | 'onHealth' | 'onStalled'> {
   return {
-    onMalformed: (bad) => record.keep('stream.malformed', { ...bad }, { attempt }),
+    onMalformed(bad) {
+      if (!isReplaying()) record.keep('stream.malformed', { ...bad }, { attempt });
+    },
     onHealth: (previous, current) => record.keep('health.changed', { previous, current }, { attempt }),
     onStalled: (reason, detail, silentMs) =>
       record.keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }, { attempt }),
@@ -162,11 +166,14 @@ function createReplay(handover: Handover | null) {
   };
 }
 
-/** Another host has the run since we could last look. */
-function findTakeover({ ledger, hostId }: DispatchRooms, runId: string): Error | null {
-  const row = ledger.isThere() ? ledger.run(runId) : null;
-  if (row === null || row.host === hostId) return null;
-  return new RunTakenOverError(runId, row.host);
+/** Another host has the run since we could last look. A ledger that cannot be read now is read again soon. */
+function findTakeover(rooms: DispatchRooms, runId: string): Error | null {
+  try {
+    demandOwner(rooms, runId);
+    return null;
+  } catch (error) {
+    return error instanceof RunTakenOverError ? error : null;
+  }
 }
 
 /** What takes long and is needed later is done while the worker works. */

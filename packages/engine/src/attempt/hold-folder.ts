@@ -17,8 +17,8 @@ export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedR
   if (releases.has(runId)) return;
   const folder = (await rooms.workspaces.findTop({ projectRoot })) ?? projectRoot;
   const claim = await claimFolder(folder, runId);
-  if (claim.kind === 'taken') throw inUse(claim.holder ?? undefined);
-  releases.set(runId, claim.release);
+  if (claim.kind === 'claimed') releases.set(runId, claim.release);
+  else if (claim.holder !== runId) throw inUse(nameHolder(claim.holder)); // its own worker has it after an adoption
 }
 
 /** Releases the folder, if the run had it. */
@@ -30,6 +30,11 @@ export function freeFolder({ ledger, settings }: DispatchRooms, runId: string): 
 
 function folderLease(projectRoot: string): string {
   return `in-place:${projectRoot}`;
+}
+
+/** Any account can answer there: only what looks like one of us is shown. */
+function nameHolder(holder: string | null): string | undefined {
+  return holder !== null && /^(?:run_[0-9a-z]{20}|caisson apply)$/.test(holder) ? holder : undefined;
 }
 
 function inUse(holder = 'another run'): PrepareFailure {

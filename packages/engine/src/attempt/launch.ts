@@ -34,6 +34,7 @@ export async function launch(
       nonce,
       workspace: { ...workspace },
       ...definedOnly({ adoption: describeAdoption(run, prepared.job) }),
+      ...(prepared.job.secrets.length === 0 ? {} : { hasSecrets: true as const }),
     };
     await Promise.all([
       rooms.workspaces.sync(workspace),

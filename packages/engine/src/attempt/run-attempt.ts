@@ -6,6 +6,7 @@ import { LedgerGoneError } from '../ledger/index.ts';
 import { awaitDelivery, durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { warnOfSurvivors } from './clean-up.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { demandOwner } from './demand-owner.ts';
 import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
 import { describeFollowed, follow, type FollowedAttempt } from './follow.ts';
@@ -91,6 +92,7 @@ export async function settleFollowed(
   warnOfSurvivors(entry.record, attempt, end.survivors);
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
+    demandOwner(rooms, runId);
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {

@@ -30,14 +30,17 @@ import type { FoundResult } from './read-result.ts';
 import { settleBranch } from './settle-branch.ts';
 import { sumAttempts } from './sum-attempts.ts';
 import { recordInReserve } from './with-reserve.ts';
+import { withholdTexts } from './withhold-texts.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
   readonly ending: Ending;
   readonly found: FoundResult;
   readonly durationMs: number;
-  /** Secrets of the agent, for the names of its files in warnings; a recovering host does not know them. */
+  /** Secrets of the agent, for the names of its files in warnings; a recovering host does not know them (`hasLostSecrets`). */
   readonly secrets?: readonly NamedSecret[];
+  /** The agent had secrets, and their values are not known any more: its own words are not kept. */
+  readonly hasLostSecrets?: boolean;
   /** The usage of the attempt; `reported` is its result's own figure. */
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
@@ -100,7 +103,7 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   await warnUnlessPassing('login', () =>
     compareLogin(rooms.settings, remains.paths, { report: (message) => warn('login', message) }),
   );
-  const clean = secrets.length === 0 ? null : redactBytes;
+  const clean = input.hasLostSecrets === true ? withholdTexts : secrets.length === 0 ? null : redactBytes;
   const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
   const kept = await keepCaptures(rooms, remains, input.found, mayPass);

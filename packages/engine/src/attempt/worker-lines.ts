@@ -80,7 +80,7 @@ export function passOn(
   const handle = LINES[line.kind] as ((line: WorkerLine, to: Destinations) => void) | null;
   handle?.(line, {
     keep: (type, data) => record.keep(type, data, { attempt, id }),
-    keepWork: (type, data) => work.keep(type, data, id),
+    keepWork: (type, data) => work.keep(type, data, id, isPast),
     cost,
     publish: (type, data) => (isPast ? undefined : record.publish(type, data, attempt)),
   });

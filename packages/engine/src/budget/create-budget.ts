@@ -43,6 +43,10 @@ export function createBudget(options: BudgetOptions): Budget {
       if (refusal === null) active.set(runId, { caps, session, model, parent: request.parent ?? null });
       return refusal;
     },
+    resume(runId, run) {
+      const row = listReservations(books).find((held) => held.runId === runId);
+      active.set(runId, { ...run, parent: row?.parent ?? null });
+    },
     follow(runId, usage, earlier = NOTHING_EARLIER) {
       const run = active.get(runId);
       if (run === undefined) return null;

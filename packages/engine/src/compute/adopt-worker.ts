@@ -12,14 +12,19 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const LF = 10;
 /** How often an adopted worker is looked at; it is no child of ours, and the kernel reports nothing. */
 const LOOK_MS = 500;
+/** It ends a moment after its last line; one that goes on has another host by now. */
 const LOOK_AFTER_CLOSE_MS = 10;
+const CLOSE_LOOKS = 300;
 
 export async function adoptWorker(
   handle: WorkerHandle,
   path: string,
   claim: AdoptionClaim,
+  signal?: AbortSignal,
 ): Promise<AdoptedWorker> {
   const socket = await connectTo(path);
+  const giveUp = (): void => void socket.destroy();
+  signal?.addEventListener('abort', giveUp, { once: true });
   try {
     socket.write(encodeNdjson(claim));
     const handover = await readHandover(socket);
@@ -27,6 +32,8 @@ export async function adoptWorker(
   } catch (error) {
     socket.destroy();
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
   }
 }
 
@@ -110,10 +117,12 @@ async function untilGone(
 ): Promise<{ code: null; signal: null }> {
   let look = (): void => undefined;
   socket.once('close', () => look());
+  let looksAfterClose = 0;
   while (isSameProcess(pid, startTime)) {
+    const isNear = socket.closed && (looksAfterClose += 1) < CLOSE_LOOKS;
     await new Promise<void>((resolve) => {
       look = resolve;
-      setTimeout(resolve, socket.closed ? LOOK_AFTER_CLOSE_MS : LOOK_MS);
+      setTimeout(resolve, isNear ? LOOK_AFTER_CLOSE_MS : LOOK_MS).unref();
     });
   }
   return { code: null, signal: null };

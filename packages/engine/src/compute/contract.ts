@@ -72,7 +72,12 @@ export interface Compute {
    * Takes over the worker of this handle, which goes on without its host. Rejects with WorkerUnreachableError when it does
    * not answer or refuses.
    */
-  adopt(handle: WorkerHandle, socket: string, claim: AdoptionClaim): Promise<AdoptedWorker>;
+  adopt(
+    handle: WorkerHandle,
+    socket: string,
+    claim: AdoptionClaim,
+    signal?: AbortSignal,
+  ): Promise<AdoptedWorker>;
   /** Whether the worker of this handle waits for a host at this socket, or has one. */
   canAdopt(handle: WorkerHandle, socket: string): Promise<boolean>;
   /** The limits of an attempt that another host started. */

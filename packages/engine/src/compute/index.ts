@@ -1,6 +1,6 @@
 export type * from './contract.ts';
 export { WorkerHandle } from './contract.ts';
-export { WorkerStartError } from './errors.ts';
+export { WorkerStartError, WorkerUnreachableError } from './errors.ts';
 export { inheritVariables } from './inherited-variables.ts';
 export { createLocalCompute } from './local-compute.ts';
 export { createSpareWorkers, type SpareWorkers } from './spare-worker.ts';

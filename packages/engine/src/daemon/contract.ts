@@ -2,8 +2,8 @@
  * A daemon: one process of a project that stays, carries out runs for others and does what is due.
  *
  *   starting ──lease, socket, timers──► serving ──stop(drain)──► draining ──┐
- *                                          ├──────stop(now)────────────────►stopping ──► gone
- *                                          └──stop(leave), a signal──► leaving ──────────► gone
+ *                                          ├──────stop(now), SIGINT────────►stopping ──► gone
+ *                                          └──stop(leave), SIGTERM, SIGHUP──► leaving ───► gone
  *
  * DM1  A project has at most one. The lease is taken in one transaction; only the lease of a process that is known to be
  *      dead is replaced, and by exactly one of those that try. A stopped process is alive.

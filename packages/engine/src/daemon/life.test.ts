@@ -87,10 +87,35 @@ test('force kills what does not stop by itself', async () => {
   expect(log).toEqual(['stop', 'kill', 'close']);
 });
 
-test('leaving stops nothing, and a later signal does', async () => {
+test('leaving stops nothing', async () => {
   const { life, log, phases } = open();
   life.stop({ leave: true });
   await turn();
   expect([log, phases]).toEqual([['leave', 'close'], ['leaving']]);
   await life.ended;
+});
+
+test('an order to leave while it drains leaves what still runs', async () => {
+  const { life, log, phases } = open();
+  life.stop({ drainMs: 1000 });
+  await turn();
+  life.stop({ leave: true });
+  await life.ended;
+  expect([log, phases]).toEqual([
+    ['leave', 'close'],
+    ['draining', 'leaving'],
+  ]);
+});
+
+test('an order to stop while it drains stops what still runs, also after an order to drain longer', async () => {
+  const { life, log, phases, end } = open();
+  life.stop({ drainMs: 1000 });
+  life.stop({ drainMs: 5000 });
+  life.stop({ now: true });
+  end();
+  await life.ended;
+  expect([log, phases]).toEqual([
+    ['stop', 'close'],
+    ['draining', 'stopping'],
+  ]);
 });

@@ -9,16 +9,12 @@ export interface LifeOptions {
   onPhase(phase: DaemonPhase): void;
 }
 
-interface Plan {
-  readonly drainMs: number;
-  /** Running agents go on without this daemon. */
-  readonly leaves: boolean;
-}
-
 export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
   let phase: DaemonPhase = 'serving';
   let drainsUntilMs: number | null = null;
   let isForced = false;
+  /** Running agents go on without this daemon; the last order before the end counts. */
+  let leaves = false;
   let isEnding = false;
   /** Ends the wait for runs. */
   const enough = new AbortController();
@@ -26,38 +22,35 @@ export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
   ended.promise.catch(() => undefined); // callers that wait for it get it
   const enter = (next: DaemonPhase): void => onPhase((phase = next));
 
-  const end = async ({ drainMs, leaves }: Plan): Promise<void> => {
-    if (leaves) {
-      enter('leaving');
-      await work.leave();
-      return work.close();
-    }
+  const end = async (drainMs: number): Promise<void> => {
     if (drainMs > 0) {
       drainsUntilMs = clock.wallMs() + drainMs;
       enter('draining');
       await drain(work, enough.signal, clock, drainMs);
       drainsUntilMs = null;
     }
-    enter('stopping');
-    await work.shutdown({ force: isForced });
+    enter(leaves ? 'leaving' : 'stopping');
+    await (leaves ? work.leave() : work.shutdown({ force: isForced }));
     await work.close();
   };
-  const begin = (plan: Plan): void => {
+  const begin = (drainMs: number): void => {
     if (isEnding) return;
     isEnding = true;
-    end(plan).then(ended.resolve, ended.reject);
+    end(drainMs).then(ended.resolve, ended.reject);
   };
   return {
     phase: () => phase,
     drainsUntilMs: () => drainsUntilMs,
     stop(order) {
       const drainMs = 'drainMs' in order ? order.drainMs : 0;
-      begin({ drainMs, leaves: 'leave' in order });
+      if (phase === 'serving' || phase === 'draining') leaves = 'leave' in order;
+      begin(drainMs);
       if (drainMs === 0) enough.abort();
     },
     force() {
       isForced = true;
-      begin({ drainMs: 0, leaves: false });
+      leaves = false;
+      begin(0);
       enough.abort();
       void work.shutdown({ force: true });
     },

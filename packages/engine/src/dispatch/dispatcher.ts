@@ -2,6 +2,7 @@
 import { shareTurn, takeTurn } from '@caisson/ground';
 import { FIRST_EPOCH, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import {
+  DEFAULT_POOL,
   LedgerGoneError,
   NO_ATTEMPT,
   RunTakenOverError,
@@ -9,9 +10,11 @@ import {
   type FeedQuery,
   type RunRecord,
 } from '../ledger/index.ts';
+import { WorkerUnreachableError } from '../compute/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
   adoptAttempt,
+  demandOwner,
   describeActiveRun,
   awaitDelivery,
   leaveRun,
@@ -47,12 +50,15 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
 
   /** Owns the run until `drive` has brought it to its end. */
   const own = (
-    { runId, record }: Pick<AdmittedRun, 'runId'> & Pick<ActiveRun, 'record'>,
+    { runId, record, epoch }: Pick<AdmittedRun, 'runId'> & Pick<ActiveRun, 'record' | 'epoch'>,
     rooms: DispatchRooms,
     drive: (entry: ActiveRun) => Promise<void>,
   ): RunHandle => {
     const acceptedMs = rooms.clock.monotonicMs();
-    const entry = describeActiveRun({ run: { runId }, record, acceptedMs, closing: closing.signal });
+    const entry = describeActiveRun({
+      ...{ run: { runId }, record, epoch, acceptedMs, closing: closing.signal },
+      isAdopting: epoch > FIRST_EPOCH,
+    });
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry, () => drive(entry)).finally(() => {
       active.delete(runId);
@@ -63,10 +69,10 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
     active.set(runId, { run: entry, handle });
     return handle;
   };
-  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle =>
-    own({ ...run, record: rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH) }, rooms, (entry) =>
-      driveRun(rooms, entry, run),
-    );
+  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle => {
+    const record = rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH);
+    return own({ ...run, record, epoch: FIRST_EPOCH }, rooms, (entry) => driveRun(rooms, entry, run));
+  };
   const stopAll = async (runs: readonly ActiveRun[], { force = false } = {}): Promise<void> => {
     closing.abort();
     for (const run of runs) {
@@ -89,7 +95,7 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
     async adopt(left) {
       const { runId } = left.row;
       const { record, epoch } = await claimRun(ownRooms, left);
-      own({ runId, record }, ownRooms, (entry) => adoptAttempt(ownRooms, entry, left, epoch));
+      own({ runId, record, epoch }, ownRooms, (entry) => adoptAttempt(ownRooms, entry, left));
     },
     leave: () => stopAll(listActive().filter((run) => run.isSettling || !leaveRun(run))),
     shutdown: (options) => stopAll(listActive(), options),
@@ -99,12 +105,15 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
 /** From here on this host owns the run, and the one before can write nothing of it. */
 async function claimRun(
   { recorder, ledger, hostId: host }: DispatchRooms,
-  { row: { runId, host: previousHost, epoch: before = FIRST_EPOCH }, launched }: AdoptableRun,
+  {
+    row: { runId, pool = DEFAULT_POOL, host: previousHost, epoch: before = FIRST_EPOCH },
+    launched,
+  }: AdoptableRun,
 ): Promise<{ record: RunRecord; epoch: number }> {
   const epoch = before + 1;
   const record = recorder.of(runId, launched.trace, epoch);
   await record.append('run.adopted', { host, epoch, previousHost }, { attempt: launched.attempt });
-  ledger.leases.transfer(runId, host);
+  ledger.leases.transfer(runId, host, pool);
   return { record, epoch };
 }
 
@@ -180,16 +189,22 @@ async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): 
   const { ledger } = rooms;
   const row = ledger.run(entry.run.runId);
   if (row === null || row.ending !== undefined) return;
+  demandOwner(rooms, row.runId);
   const { attempt } = row;
   if (ledger.attempts(row.runId).some(({ launchedAt }) => launchedAt !== undefined)) {
-    const left = { row, why: `the host failed: ${error.message}` };
+    const left = { row, why: describeBreak(error), epoch: entry.epoch };
     return untilSettled(rooms, entry, attempt, async (mayPass) => {
+      demandOwner(rooms, row.runId);
       await entry.record.flush(); // before the ending, not after it
       await recoverRun(rooms, left, mayPass);
     });
   }
   const retry = { attemptsLeft: 0, delayMs: 0 };
   await settleWithoutWorker(rooms, entry, { attempt, failure: failureOf(error), retry });
+}
+
+function describeBreak(error: Error): string {
+  return error instanceof WorkerUnreachableError ? error.message : `the host failed: ${error.message}`;
 }
 
 async function driveRun(rooms: DispatchRooms, entry: ActiveRun, run: AdmittedRun): Promise<void> {

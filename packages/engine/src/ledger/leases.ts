@@ -34,10 +34,10 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
       writing(() => rows.hold(name)?.holder === holder && rows.deleteHold(name)),
     holderOf: (name) => reading(() => rows.hold(name)),
     listHolds: () => reading(() => rows.holds()),
-    transfer: (runId, hostId) =>
+    transfer: (runId, hostId, pool) =>
       writing(() => {
-        const slot = rows.slot(runId);
-        if (slot !== null && rows.deleteSlot(runId)) rows.putSlot({ ...slot, hostId });
+        rows.deleteSlot(runId); // it may be gone with an earlier host
+        rows.putSlot({ runId, pool, hostId });
         for (const hold of rows.holds().filter(({ holder }) => holder === runId))
           if (rows.deleteHold(hold.name)) rows.putHold({ ...hold, hostId });
       }),

@@ -50,8 +50,8 @@ export interface Leases {
   free(name: string, holder: string): boolean;
   holderOf(name: string): HoldRow | null;
   listHolds(): HoldRow[];
-  /** The slot of a run, and the leases that it holds itself, belong to this host from now on. */
-  transfer(runId: string, hostId: string): void;
+  /** A run that is under way has its slot, and the leases that it holds itself, by this host from now on. */
+  transfer(runId: string, hostId: string, pool: string): void;
   /** Releases everything a host had. Only for a host that is known to be dead. */
   reclaim(hostId: string): Reclaimed;
   /** Every host that still has a row. */

@@ -1,7 +1,6 @@
 /**
- * Asks the host that owns the run; when that host is dead, settles the run instead, also one whose
- * worker goes on. A host that exists and does not
- * answer (stopped, or overloaded) still has the order, and carries it out once it runs again.
+ * Asks the host that owns the run; when that host is dead, settles the run instead, also one whose worker goes on. A host that
+ * exists and does not answer (stopped, or overloaded) still has the order, and carries it out once it runs again.
  */
 import type { Engine } from '../engine.ts';
 import { HostUnreachableError } from '../hosts/index.ts';
@@ -26,6 +25,9 @@ export async function cancelRun(
   } catch (error) {
     if (!(error instanceof HostUnreachableError)) throw error;
     await engine.recover({ cancelled: runId });
-    return engine.ledger.run(runId)?.ending === undefined ? 'unanswered' : 'settled';
+    const after = engine.ledger.run(runId);
+    if (after?.ending !== undefined) return 'settled';
+    const isAdopted = after !== null && after.host !== row.host; // meanwhile
+    return isAdopted ? cancelRun(engine, runId, options) : 'unanswered';
   }
 }

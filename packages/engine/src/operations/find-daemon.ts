@@ -1,6 +1,6 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isSameProcess, readProcess, isListening } from '@caisson/ground';
+import { isErrno, isSameProcess, readProcess, isListening } from '@caisson/ground';
 import type { DaemonIdentity, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
 import { loadConfig } from '../composition/trusted-config.ts';
@@ -123,10 +123,18 @@ export async function endForNext(place: DaemonPlace = {}): Promise<string | null
   const isStopped = standing.kind === 'silent' && standing.isStopped;
   const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
   while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) process.kill(pid, 'SIGKILL'); // a stopped one gets no other signal
+    if (performance.now() >= untilMs) killQuietly(pid); // a stopped one gets no other signal
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return describeDaemon(identity);
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
+  }
 }
 
 /** Lets the daemon read its configuration again. Throws NoDaemonError without one. */

@@ -78,8 +78,8 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
-  // Before the socket is open; what fails is tried again by a timer.
-  await engine.recover({ adopts: true }).catch(({ message }: Error) => warn(message));
+  // Before the socket is open; what fails is tried again by a timer, and reported by it.
+  await engine.recover({ adopts: true }).catch(() => undefined);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   const gate = createGate(() => life.phase() === 'serving');
   const life = createLife({

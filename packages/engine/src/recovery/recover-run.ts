@@ -41,6 +41,8 @@ export interface LeftRun {
   readonly row: RunRow;
   /** The beginning of a failure that follows from it. */
   readonly why: string;
+  /** Of the host that owns it; absent where its host is dead and this process holds `recover:HOST`. */
+  readonly epoch?: number;
   /** A person cancels it. */
   readonly isCancelled?: boolean;
 }
@@ -52,7 +54,7 @@ export interface LeftRun {
 export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: MayPass): Promise<void> {
   const { runId } = left.row;
   const events = rooms.ledger.read({ runId });
-  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '', left.epoch);
   const { projectRoot, stateDir } = rooms.settings;
   await orWarn(record, 0, 'workspace', () => rooms.workspaces.removeLocks({ projectRoot, stateDir, runId }));
   let launched: Launched | undefined;
@@ -160,6 +162,7 @@ async function recoverAttempt(
           : endingOf(found, left, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
+      hasLostSecrets: launched.data.hasSecrets === true,
       countUsage: (reported) => countLeftUsage(rooms, remains.runId, left, reported),
       mayPass,
     },

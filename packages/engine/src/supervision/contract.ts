@@ -69,8 +69,8 @@ export interface SupervisionOptions {
   readonly graceMs: number;
   readonly heartbeatMs: number;
   readonly stallTimeoutMs: number | null;
-  /** The worker had its `go` from another host. */
-  readonly isAdopted?: boolean;
+  /** The worker had its `go` from another host, and has been at work for so long. */
+  readonly adoptedAfterMs?: number | undefined;
   /** The error that `ended` rejects with once another host drives the run (S5); null while this one does. */
   findTakeover(): Error | null;
   /** Compares the echoed grant; a failure here ends the worker before `go`. */

@@ -43,8 +43,9 @@ export function supervise(options: SupervisionOptions): Supervision {
   const health = createHealthMonitor({ heartbeatMs, startedMs, onChange: onHealth });
   const stall = createStallWatch({ startedMs, heartbeatMs, usesModel, onStalled });
   listen(options, seen, { health, stall, send });
-  const cancelDeadline = clock.setTimer(options.wallMs, () =>
-    stop('timeout', { detail: `no end after ${options.wallMs} ms` }),
+  const { wallMs, adoptedAfterMs = 0 } = options;
+  const cancelDeadline = clock.setTimer(Math.max(1, wallMs - adoptedAfterMs), () =>
+    stop('timeout', { detail: `no end after ${wallMs} ms` }),
   );
   const left = Promise.withResolvers<never>();
   const rest = (): void => {
@@ -114,7 +115,8 @@ function listen(
       if (failure !== null) refuse(failure);
     },
     onLine(said) {
-      if (said.kind === 'worker.ready' && seen.refusal === null && options.isAdopted !== true) void release();
+      if (said.kind === 'worker.ready' && seen.refusal === null && options.adoptedAfterMs === undefined)
+        void release();
       const nowMs = clock.monotonicMs();
       const line = said.kind === 'heartbeat' ? { ...said, counters: options.countBeat(said.counters) } : said;
       health.beat(nowMs);

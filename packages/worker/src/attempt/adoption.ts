@@ -3,17 +3,20 @@
  * `adoption.ts`), and then has the worker's lines from the first on and its ear.
  *
  *   driven ──host gone──► alone ──a claim──► driven
- *                           └──`withinMs` without one──► the sandbox is killed, and the worker exits
+ *                           ├──the time limit of the attempt──► stopped as by a host, with a result
+ *                           └──`withinMs` without a claim──► the sandbox is killed, and the worker exits
  *
- * AD1  Only who knows the attempt's nonce is answered, and each adopter has a higher epoch than the one before.
+ * AD1  Only who knows the attempt's nonce adopts it, after `go`, and each host has a higher epoch than the one before; the
+ *      same host may ask again once its connection is gone.
  * AD2  There is one host at a time: the connection of the one before is closed before the next gets a line.
- * AD3  While it is alone the agent goes on; requests to the host wait, and lines are in the events file.
+ * AD3  While it is alone the agent goes on; requests to the host wait, and lines are in the events file. A folder of the user
+ *      that it works in stays claimed.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { listenPrivately, pathOfDescriptor, removeFileSync } from '@caisson/ground';
+import { claimFolder, listenPrivately, pathOfDescriptor, removeFileSync, systemClock } from '@caisson/ground';
 import {
   ADOPTION_VERSION,
   AdoptionClaim,
@@ -30,10 +33,12 @@ import type { LineWriter } from './line-writer.ts';
 
 const MAX_CLAIM_BYTES = 4096;
 const CLAIM_MS = 10_000;
+const CLAIM_TRIES = 40;
+const CLAIM_PAUSE_MS = 50;
 
 export interface AdoptionRooms {
-  readonly job: Pick<Job, 'nonce' | 'secrets'>;
-  readonly control: Pick<Control, 'waitForNext' | 'followNext' | 'giveUp'>;
+  readonly job: Pick<Job, 'nonce' | 'secrets' | 'runId' | 'wallMs' | 'graceMs'>;
+  readonly control: Pick<Control, 'waitForNext' | 'standing' | 'followNext' | 'giveUp' | 'stopAs'>;
   readonly writer: Pick<LineWriter, 'count' | 'turnTo'>;
   readonly watch: Pick<HostWatch, 'turnTo'>;
   /** Requests to the host without an answer. */
@@ -47,14 +52,14 @@ export interface Adoption {
 
 /** Resolves when the next host could reach this worker. */
 export async function openAdoption(
-  { socket, withinMs }: NonNullable<Job['adoption']>,
+  { socket, withinMs, folder }: NonNullable<Job['adoption']>,
   rooms: AdoptionRooms,
 ): Promise<Adoption> {
   let epoch = FIRST_EPOCH;
-  let nobodyCame: NodeJS.Timeout | undefined;
+  let endWait = (): void => undefined;
   const accept = (claim: AdoptionClaim, connection: Socket): void => {
     epoch = claim.epoch;
-    clearTimeout(nobodyCame);
+    endWait();
     const { secrets } = rooms.job;
     const handover: Handover = {
       secrets: secrets.map(({ name, value }) => ({ name, value })),
@@ -70,7 +75,8 @@ export async function openAdoption(
   const server = createServer((connection) =>
     readClaim(connection, (value) => {
       const claim = AdoptionClaim.safeParse(value).data;
-      const why = findRefusal(claim, { nonce: rooms.job.nonce, epoch });
+      const standing = rooms.control.standing();
+      const why = findRefusal(claim, { nonce: rooms.job.nonce, epoch, standing });
       if (claim === undefined || why !== null) return answer(connection, { ok: false, why: why ?? '' });
       connection.setTimeout(0);
       accept(claim, connection);
@@ -78,27 +84,53 @@ export async function openAdoption(
   );
   const stop = await listenAt(server, socket);
   rooms.control.waitForNext(() => {
-    nobodyCame = setTimeout(() => rooms.control.giveUp(), withinMs); // AD3
+    endWait = limitTime(rooms, withinMs);
+    if (folder !== undefined) void claimForRun(folder, rooms.job.runId);
   });
   return {
     close() {
-      clearTimeout(nobodyCame);
+      endWait();
       stop();
     },
   };
 }
 
+/** AD3. Returns a function that ends the wait. */
+function limitTime({ control, job, elapsedMs }: AdoptionRooms, withinMs: number): () => void {
+  const { wallMs, graceMs } = job;
+  const detail = `no end after ${wallMs} ms`;
+  const cancels = [
+    systemClock.setTimer(withinMs, () => control.giveUp()),
+    systemClock.setTimer(Math.max(1, wallMs - elapsedMs()), () =>
+      control.stopAs({ reason: 'timeout', graceMs, detail }),
+    ),
+  ];
+  return () => cancels.forEach((cancel) => cancel());
+}
+
+/** The host had it, and its claim ends a moment after its streams. The worker keeps it to its end. */
+async function claimForRun(folder: string, runId: string): Promise<void> {
+  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+    const claim = await claimFolder(folder, runId).catch(() => null); // the agent goes on all the same
+    if (claim?.kind !== 'taken') return;
+    await new Promise((resolve) => systemClock.setTimer(CLAIM_PAUSE_MS, () => resolve(undefined)));
+  }
+}
+
 /** AD1 */
 function findRefusal(
   claim: AdoptionClaim | undefined,
-  own: { readonly nonce: string; readonly epoch: number },
+  own: { readonly nonce: string; readonly epoch: number; readonly standing: ReturnType<Control['standing']> },
 ): string | null {
   if (claim === undefined) return 'this is no claim';
   const [theirs, ours] = [Buffer.from(claim.nonce), Buffer.from(own.nonce)];
   if (theirs.length !== ours.length || !timingSafeEqual(theirs, ours)) return 'the nonce is another one';
   if (claim.version !== ADOPTION_VERSION)
     return `this worker speaks version ${ADOPTION_VERSION} of adoption, not ${claim.version}`;
-  return claim.epoch > own.epoch ? null : `epoch ${own.epoch} has this run already`;
+  if (own.standing === 'waiting') return 'nothing has begun yet, and this worker ends with its host';
+  // Whoever owns the run in the ledger may ask again when its answer was lost.
+  const isNext = claim.epoch > own.epoch || (claim.epoch === own.epoch && own.standing === 'alone');
+  return isNext ? null : `epoch ${own.epoch} has this run already`;
 }
 
 function answer(connection: Socket, value: AdoptionAnswer): void {

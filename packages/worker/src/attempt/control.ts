@@ -27,10 +27,14 @@ export interface Control {
   reportHostLost(): void;
   /** From now on a lost host after `go` does not end the attempt, but calls this. */
   waitForNext(onAlone: () => void): void;
+  /** `waiting` for `go`, `driven` by a host, or `alone`. */
+  standing(): 'waiting' | 'driven' | 'alone';
   /** Messages come from this stream alone; what an earlier host still sends is ignored. */
   followNext(stream: Readable): void;
   /** Nobody came: ends the attempt as lost. */
   giveUp(): void;
+  /** Ends the attempt as if the host had ordered it. */
+  stopAs(order: Omit<Extract<StopOrder, { kind: 'stop' }>, 'kind'>): void;
   close(): void;
 }
 
@@ -54,8 +58,7 @@ export function openControl(): Control {
     going.reject(why);
     assigned.reject(why);
   };
-  going.promise.catch(() => undefined);
-  assigned.promise.catch(() => undefined);
+  for (const { promise } of [going, assigned]) (promise as Promise<unknown>).catch(() => undefined);
 
   const obey = (message: ControlMessage): void => {
     switch (message.kind) {
@@ -91,8 +94,10 @@ export function openControl(): Control {
     onReply: (listener) => replyListeners.push(listener),
     reportHostLost: host.lose,
     waitForNext: (listener) => void (onAlone = listener),
+    standing: () => (hasGone ? (host.isThere() ? 'driven' : 'alone') : 'waiting'),
     followNext: host.follow,
     giveUp: () => halt({ kind: 'host-lost' }),
+    stopAs: (order) => halt({ kind: 'stop', ...order }),
     close: host.close,
   };
 }
@@ -101,7 +106,7 @@ export function openControl(): Control {
 function createHostStream(
   obey: (message: ControlMessage) => void,
   onLost: () => void,
-): { follow(stream: Readable): void; lose(): void; close(): void } {
+): { follow(stream: Readable): void; isThere(): boolean; lose(): void; close(): void } {
   let current: Readable | null = null;
   const close = (): void => {
     const stream = current;
@@ -125,6 +130,7 @@ function createHostStream(
           if (stream === current) lose();
         });
     },
+    isThere: () => current !== null,
     lose,
     close,
   };

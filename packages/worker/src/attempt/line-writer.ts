@@ -55,14 +55,20 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       await new Promise<void>((resolve) => void to.write(part, () => resolve()));
       if (to === reader) sent += part.length;
     }
-    catchingUp = null;
+  };
+  const catchUp = (): void => {
+    const sending = sendRest().finally(() => {
+      if (catchingUp === sending) catchingUp = null;
+      if (sent < size && !reader.destroyed) catchUp(); // it came in the last moment
+    });
+    catchingUp = sending;
   };
   const write = (value: unknown): void => {
     const bytes = Buffer.from(encodeNdjson(value));
     writeSync(file, bytes);
     size += bytes.length;
     if (catchingUp !== null || reader.destroyed) return;
-    if (reader.writableLength > MAX_WAITING_BYTES) return void (catchingUp = sendRest());
+    if (reader.writableLength > MAX_WAITING_BYTES) return catchUp();
     reader.write(bytes);
     sent = size;
   };
@@ -82,10 +88,10 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       reader = next;
       sent = 0;
       earlier.destroy();
-      catchingUp ??= sendRest();
+      if (catchingUp === null) catchUp();
     },
     async close() {
-      await catchingUp;
+      while (catchingUp !== null) await catchingUp;
       closeSync(file);
       if (!reader.destroyed) await new Promise<void>((resolve) => void reader.write('', () => resolve()));
     },
