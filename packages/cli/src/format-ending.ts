@@ -191,7 +191,9 @@ export function isBroken(status: DispatchResult['status']): boolean {
 function headline(result: DispatchResult, style: Style): Line {
   switch (result.status) {
     case 'done':
-      return style.green('finished');
+      return result.result?.verify?.passed === false
+        ? style.red('finished, check failed')
+        : style.green('finished');
     case 'waiting':
       return style.yellow('needs input');
     case 'answered':

@@ -8,6 +8,7 @@ import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
 import { findUnreached } from './format-hint.ts';
 import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
+import { keepFollowing, type KeptRun } from './keep-following.ts';
 import { createLiveView, type Detail } from './live-view.ts';
 import type { Output } from './output.ts';
 import type { Lines } from './painted.ts';
@@ -42,6 +43,7 @@ export async function watchRun(
   const startedMs = performance.now();
   const early: StopOrder[] = [];
   let isAsking = false;
+  let kept: KeptRun | null = null;
   let obey = (order: StopOrder): void => {
     if (order.force || isAsking) dieOf(order, stopListening); // force: an admission that does not end
     early.push(order);
@@ -51,10 +53,12 @@ export async function watchRun(
     obey(order);
   });
   try {
-    const handle = await begin(async (ask) => {
+    const begun = await begin(async (ask) => {
       isAsking = true;
       return ask().finally(() => (isAsking = false));
     });
+    kept = begun.isElsewhere === true ? keepFollowing(begun, how.stateDir, output) : null;
+    const handle = kept ?? begun;
     const { result, isOfCommand } = await follow(handle, output, caisson.decide, {
       ...how,
       startedMs,
@@ -67,6 +71,7 @@ export async function watchRun(
     return { result, code: exitCodeOfResult(result, { isOfCommand, isVerifyReportOnly }) };
   } finally {
     stopListening();
+    await kept?.close();
   }
 }
 

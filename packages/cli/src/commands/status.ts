@@ -27,18 +27,22 @@ export const command = defineCommand({
 
 function toData(standing: DaemonStanding): unknown {
   if (standing.kind === 'answers') return { daemon: 'answers', ...standing.status };
-  if (standing.kind === 'none') return { daemon: 'none' };
+  if (standing.kind === 'none') return { daemon: 'none', waiting: standing.waiting };
   return { daemon: standing.isStopped ? 'stopped' : 'silent', ...standing.identity };
 }
 
 function format(standing: DaemonStanding, style: Style): Lines {
-  if (standing.kind === 'none') return ['No daemon serves this project. To start one: caisson up -d'];
+  if (standing.kind === 'none')
+    return [
+      'No daemon serves this project. To start one: caisson up -d',
+      ...standing.waiting.map((runId) => `  ${runId} goes on for a while, until a daemon adopts it`),
+    ];
   if (standing.kind === 'answers') return formatStatus(standing.status, style);
   const { pid } = standing.identity;
   return standing.isStopped
     ? [
         `The daemon of this project is stopped (pid ${pid}).`,
-        `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}; its runs are then settled as lost.`,
+        `Let it go on: kill -CONT ${pid}. Or replace it: caisson up -d --replace; its running agents go on.`,
       ]
     : [`The daemon of this project does not answer (pid ${pid}). To end it: kill ${pid}`];
 }
@@ -56,6 +60,7 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
 
 function describePhase({ phase, uptimeMs, drainsUntil }: DaemonStatus): string {
   if (phase === 'serving') return `serving for ${formatDuration(uptimeMs)}`;
+  if (phase === 'leaving') return 'leaving its runs to the next one';
   return drainsUntil === undefined ? 'stopping its runs' : `draining until ${drainsUntil}`;
 }
 

@@ -22,6 +22,8 @@ export interface ActiveRun {
   /** Messages for a worker that does not exist yet. */
   readonly unsent: { kind: 'message'; id: string; body: string }[];
   isShutdown: boolean;
+  /** Another host drives it, or will. */
+  isLost: boolean;
   isInterrupt: boolean;
   /** Aborted when the host ends. */
   readonly closing: AbortSignal;
@@ -45,6 +47,7 @@ export function describeActiveRun(
     followed: null,
     unsent: [],
     isShutdown: given.closing.aborted,
+    isLost: false,
     isInterrupt: false,
     leave: new AbortController(),
     isSettling: false,

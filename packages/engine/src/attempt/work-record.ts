@@ -8,8 +8,8 @@ import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 const MIN_MODEL_CALLS = 500;
 
 export interface WorkRecord {
-  /** `id` makes it idempotent. `isPast`: listeners had it when it happened. */
-  keep<T extends WorkType>(type: T, data: DataOf<T>, id?: string, isPast?: boolean): void;
+  /** `id` makes it idempotent. `pastAt`: when it happened, if that is over; its listeners had it then. */
+  keep<T extends WorkType>(type: T, data: DataOf<T>, id?: string, pastAt?: string): void;
   /** Nothing more will come: what is missing is recorded as missing. */
   close(): void;
 }
@@ -31,11 +31,11 @@ export function createWorkRecord(
     return fits;
   };
   return {
-    keep(type, data, id, isPast = false) {
+    keep(type, data, id, pastAt) {
       if (id !== undefined && known.has(id)) return;
-      if (takeRoom(type)) return record.keep(type, data, { attempt, ...definedOnly({ id }) });
+      if (takeRoom(type)) return record.keep(type, data, { attempt, ...definedOnly({ id, at: pastAt }) });
       missing.set(type, (missing.get(type) ?? 0) + 1);
-      if (!isPast) record.publish(type, data, attempt);
+      if (pastAt === undefined) record.publish(type, data, attempt);
     },
     close() {
       if (missing.size === 0) return;

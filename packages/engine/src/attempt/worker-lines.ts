@@ -79,8 +79,8 @@ export function passOn(
   // The compiler does not see that line and handler belong together.
   const handle = LINES[line.kind] as ((line: WorkerLine, to: Destinations) => void) | null;
   handle?.(line, {
-    keep: (type, data) => record.keep(type, data, { attempt, id }),
-    keepWork: (type, data) => work.keep(type, data, id, isPast),
+    keep: (type, data) => record.keep(type, data, { attempt, id, ...(isPast ? { at: line.at } : {}) }),
+    keepWork: (type, data) => work.keep(type, data, id, isPast ? line.at : undefined),
     cost,
     publish: (type, data) => (isPast ? undefined : record.publish(type, data, attempt)),
   });

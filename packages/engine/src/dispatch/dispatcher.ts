@@ -144,7 +144,10 @@ function createHandle(
 ): RunHandle {
   return {
     runId: entry.run.runId,
-    events: (options) => readEvents(feed, { ...options, runId: entry.run.runId, until: entry.over.signal }),
+    async *events(options) {
+      yield* readEvents(feed, { ...options, runId: entry.run.runId, until: entry.over.signal });
+      if (entry.isLost) await ended; // another host drives it: it goes on there
+    },
     ended,
     cancel(options = {}) {
       entry.isInterrupt = options.interrupt ?? false;
@@ -174,9 +177,12 @@ async function driveToEnd(
   try {
     await drive().catch((error: unknown) => endBroken(rooms, entry, error as Error));
     return await describeRun(rooms, entry.run.runId);
+  } catch (error) {
+    entry.isLost = error instanceof RunLeftError || error instanceof RunTakenOverError;
+    throw error;
   } finally {
     await releaseRun(rooms, entry);
-    await awaitDelivery(entry);
+    if (!entry.isLost) await awaitDelivery(entry); // what a lost one prints goes to its log
   }
 }
 

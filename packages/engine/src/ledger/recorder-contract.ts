@@ -8,6 +8,8 @@ export interface EventPlace {
   readonly attempt: number;
   /** Makes the event idempotent: it is recorded once, however often it is appended. */
   readonly id?: string;
+  /** When it happened, if that was before it could be recorded. */
+  readonly at?: string;
 }
 
 /** The place of an event that belongs to no attempt. */

@@ -43,13 +43,13 @@ export function createRecorder({
     of: (runId, trace = '', epoch) =>
       new StreamRecord({
         publish,
-        compose: (type, data, { attempt, id }) => ({
+        compose: (type, data, { attempt, id, at = clock.now().toISOString() }) => ({
           ...definedOnly({ id }),
           runId,
           attempt,
           type,
           version: EVENTS[type].version,
-          at: clock.now().toISOString(),
+          at,
           trace,
           data,
         }),

@@ -15,7 +15,8 @@ import {
   NoDaemonError,
   SOCKET_NAME,
 } from '../daemon/index.ts';
-import { createLocalHosts } from '../hosts/index.ts';
+import { createLocalHosts, type Hosts } from '../hosts/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 
 const GONE_POLL_MS = 50;
 const PROGRESS_MS = 500;
@@ -29,7 +30,8 @@ export interface DaemonPlace {
 export type DaemonStanding =
   | { readonly kind: 'answers'; readonly status: DaemonStatus }
   | { readonly kind: 'silent'; readonly identity: DaemonIdentity; readonly isStopped: boolean }
-  | { readonly kind: 'none' };
+  /** `waiting`: runs whose agents go on without one. */
+  | { readonly kind: 'none'; readonly waiting: readonly string[] };
 
 /** Throws StateFolderRefused for a state folder that is not ours. */
 export async function findDaemon(place: DaemonPlace = {}): Promise<DaemonStanding> {
@@ -40,18 +42,27 @@ export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStandi
   const { stateDir } = config;
   const { ledger, hasFolder } = openState(config, { isMade: false });
   try {
-    if (!hasFolder) return { kind: 'none' };
+    if (!hasFolder) return { kind: 'none', waiting: [] };
     if (await isListening(join(stateDir, 'runtime'), SOCKET_NAME)) {
       const status = await askStatus(stateDir).catch(nullIfSilent);
       if (status !== null) return { kind: 'answers', status };
     }
     const hosts = createLocalHosts(stateDir);
     const identity = await findLeaseHolder({ ledger, isHostAlive: (id) => hosts.isAlive(id) });
-    if (identity === null) return { kind: 'none' };
+    if (identity === null) return { kind: 'none', waiting: await findWaiting(ledger, hosts) };
     return { kind: 'silent', identity, isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? '') };
   } finally {
     await ledger.close();
   }
+}
+
+async function findWaiting(ledger: Ledger, hosts: Hosts): Promise<string[]> {
+  const waiting: string[] = [];
+  for (const { runId, host } of ledger.runs({ status: ['running'] })) {
+    const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+    if (launched?.data.adoption !== undefined && !(await hosts.isAlive(host))) waiting.push(runId);
+  }
+  return waiting;
 }
 
 function nullIfSilent(error: unknown): null {

@@ -1,0 +1,57 @@
+/**
+ * A run that is followed on when its daemon goes away. The agent goes on without it, and what is recorded is in the project:
+ * from then on this process reads it there, until the run has ended, whichever daemon adopts it.
+ */
+import { createCaisson, type Caisson, type RunHandle } from '@caisson/engine';
+import { CaissonError, definedOnly } from '@caisson/protocol';
+import type { Output } from './output.ts';
+import { VERSION } from './version.ts';
+
+const WITHOUT_DAEMON: ReadonlySet<string> = new Set(['DAEMON_GONE', 'RUN_LEFT', 'RUN_TAKEN_OVER']);
+
+export interface KeptRun extends RunHandle {
+  /** Closes what was opened for it. */
+  close(): Promise<void>;
+}
+
+export function keepFollowing(handle: RunHandle, stateDir: string | undefined, output: Output): KeptRun {
+  let here: Promise<Caisson> | null = null;
+  let current: Promise<RunHandle> = Promise.resolve(handle);
+  const goOn = (error: unknown): Promise<RunHandle> => {
+    if (here !== null || !(error instanceof CaissonError) || !WITHOUT_DAEMON.has(error.code)) throw error;
+    output.note(`note: the daemon went away; ${handle.runId} is followed from its record`);
+    here = openHere(stateDir, output);
+    return (current = here.then((caisson) => caisson.attach(handle.runId)));
+  };
+  /** Both ways may find it out; the second one joins the first. */
+  const next = async (error: unknown): Promise<RunHandle> => (here === null ? goOn(error) : current);
+  const ended = handle.ended.catch(async (error: unknown) => (await next(error)).ended);
+  ended.catch(() => undefined); // whoever waits for it gets it
+  return {
+    ...handle,
+    ended,
+    async *events({ after = 0, ...how } = {}) {
+      let last = after;
+      try {
+        for await (const event of handle.events({ after, ...how })) {
+          last = Math.max(last, event.seq);
+          yield event;
+        }
+      } catch (error) {
+        yield* (await next(error)).events({ ...how, after: last });
+      }
+    },
+    cancel: (how) => void current.then((one) => one.cancel(how)),
+    send: async (body) => (await current).send(body),
+    close: async () => void (await here?.then((caisson) => caisson.close()).catch(() => undefined)),
+  };
+}
+
+/** It reads, and cancels if a person asks for it. What cannot be settled now is left to others. */
+function openHere(stateDir: string | undefined, output: Output): Promise<Caisson> {
+  return createCaisson({
+    ...{ version: VERSION, makesState: false, daemon: false },
+    onUnsettled: ({ message }) => output.note(`warning: ${message}`),
+    ...definedOnly({ stateDir }),
+  });
+}
