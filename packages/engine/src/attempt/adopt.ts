@@ -7,9 +7,9 @@
  * AT3  The limits of the attempt go on: its time counts from its start, by the worker's own clock.
  * AT4  A failure that would be tried again ends the run: what it needs for another attempt died with its host.
  */
-import { ADOPTION_VERSION, type AdoptionClaim } from '@caisson/protocol';
+import { ADOPTION_VERSION, type AdoptionClaim, type DataOf } from '@caisson/protocol';
 import { WorkerHandle } from '../compute/index.ts';
-import type { AdoptableRun, DispatchRooms } from '../admission/index.ts';
+import { parseRequest, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -39,11 +39,14 @@ export async function adoptAttempt(
     epoch,
     hostPid: process.pid,
   };
+  const accepted = findAcceptance(rooms, runId);
+  const described = describeAdopted(row, accepted);
+  rooms.budget.resume({ ...described, caps: described.grant.budget, ...(await findParent(rooms, accepted)) });
   const { worker, handover } = await rooms.compute.adopt(handle, paths.control, claim);
   const events = rooms.ledger.read({ runId });
   entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
   const run: FollowedRun = {
-    ...describeAdopted(row, events),
+    ...described,
     timeoutMs: Math.max(1, adoption.timeoutMs - handover.elapsedMs),
     stallTimeoutMs: adoption.stallTimeoutMs,
     reportsUsageOnce: adoption.reportsUsageOnce ?? false,
@@ -62,13 +65,18 @@ export async function adoptAttempt(
   });
 }
 
+type Acceptance = DataOf<'dispatch.accepted'>;
+
+function findAcceptance({ ledger }: DispatchRooms, runId: string): Acceptance {
+  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
+  if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
+  return accepted.data;
+}
+
 function describeAdopted(
   { runId, session, runtime }: AdoptableRun['row'],
-  events: readonly StoredEvent[],
+  { grant, resolved }: Acceptance,
 ): Pick<FollowedRun, 'runId' | 'grant' | 'session' | 'model' | 'runtimeName'> {
-  const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
-  const { grant, resolved } = accepted.data;
   return {
     runId,
     grant,
@@ -76,6 +84,20 @@ function describeAdopted(
     model: resolved.model.requested,
     runtimeName: runtime ?? '',
   };
+}
+
+/** The run that dispatched it, whose caps count for it, too. If that cannot be read, its own caps still apply. */
+async function findParent(
+  { store }: DispatchRooms,
+  { requestRef }: Acceptance,
+): Promise<{ readonly parent?: string }> {
+  if (requestRef === undefined) return {};
+  try {
+    const { parent } = parseRequest(JSON.parse((await store.getBlob(requestRef)).toString('utf8')));
+    return parent === undefined ? {} : { parent: parent.runId };
+  } catch {
+    return {};
+  }
 }
 
 /** The worker ignores what it has already (AT2): its receipt may not be recorded yet. */
