@@ -26,16 +26,18 @@ export interface LineWriter {
   close(): Promise<void>;
 }
 
-export function createLineWriter(options: {
-  runId: string;
-  attempt: number;
-  eventsFile: string;
-  redactor: Redactor;
+export interface LineWriterOptions {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly eventsFile: string;
+  readonly redactor: Redactor;
   /** Default: stdout. */
-  reader?: Writable;
-}): LineWriter {
+  readonly reader?: Writable;
+}
+
+export function createLineWriter(options: LineWriterOptions): LineWriter {
   const file = openSync(options.eventsFile, 'a+', 0o600);
-  let reader = options.reader ?? new Socket({ fd: STDOUT_FD, readable: false, writable: true });
+  let reader = options.reader ?? openStdout();
   reader.on('error', () => undefined); // the file has every line
   let seq = 0;
   /** How much there is, and how much of it the reader has been given. */
@@ -47,17 +49,24 @@ export function createLineWriter(options: {
     while (sent < size && !reader.destroyed) {
       const to = reader;
       const part = readPart(file, sent, size - sent);
-      await new Promise<void>((resolve) => void to.write(part, () => resolve()));
+      await writeOrLeave(to, part);
       if (to === reader) sent += part.length;
     }
     catchingUp = null;
   };
+  /** Not for one that is gone: without a wait the end would come before the beginning is noted. */
+  const catchUp = (): void => {
+    if (catchingUp === null && !reader.destroyed) catchingUp = sendRest();
+  };
   const write = (value: unknown): void => {
     const bytes = Buffer.from(encodeNdjson(value));
-    writeSync(file, bytes);
-    size += bytes.length;
+    for (let at = 0; at < bytes.length;) {
+      const written = writeSync(file, bytes, at); // may be a part of it on a disk that is almost full
+      at += written;
+      size += written;
+    }
     if (catchingUp !== null || reader.destroyed) return;
-    if (reader.writableLength > MAX_WAITING_BYTES) return void (catchingUp = sendRest());
+    if (reader.writableLength > MAX_WAITING_BYTES) return catchUp();
     reader.write(bytes);
     sent = size;
   };
@@ -77,14 +86,29 @@ export function createLineWriter(options: {
       reader = next;
       sent = 0;
       earlier.destroy();
-      catchingUp ??= sendRest();
+      catchUp();
     },
     async close() {
       await catchingUp;
       closeSync(file);
-      if (!reader.destroyed) await new Promise<void>((resolve) => void reader.write('', () => resolve()));
+      if (!reader.destroyed) await writeOrLeave(reader, Buffer.alloc(0));
     },
   };
+}
+
+function openStdout(): Writable {
+  return new Socket({ fd: STDOUT_FD, readable: false, writable: true });
+}
+
+/** Resolves also when the reader is gone: it may never say what became of the part. */
+function writeOrLeave(reader: Writable, part: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    reader.once('close', resolve);
+    reader.write(part, () => {
+      reader.off('close', resolve);
+      resolve();
+    });
+  });
 }
 
 function readPart(file: number, from: number, most: number): Buffer {
