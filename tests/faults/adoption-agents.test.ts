@@ -27,7 +27,7 @@ import {
 } from './scripted-agents.ts';
 
 const LIMIT_MS = 180_000;
-/** At 48 bytes every 10 ms it takes seconds: longer than a daemon needs to start. */
+/** At 48 bytes every 10 ms it takes seconds. */
 const LONG = 'word '.repeat(400);
 
 const DEPENDS_ON_TIME = /^(?:run\.stalled|health\.changed)$/;
@@ -43,7 +43,6 @@ describe.each(['native', 'claude-code'])('an agent of %s', { timeout: LIMIT_MS }
     const runId = await detach(agents, ...CHECKED, 'work on it');
     await until('the model is asked', () => model.modelRequests().length > 0, 60_000);
     await disturb(runId);
-    expect(model.usage().outputTokens).toBeLessThan(500); // the answer was under way all the time
     await untilAt(agents, runId, 'used');
     await disturb(runId);
     letGo(agents, runId, 'used');
@@ -70,6 +69,7 @@ describe.each(['native', 'claude-code'])('an agent of %s', { timeout: LIMIT_MS }
       work(undisturbed, () => Promise.resolve()),
       work(disturbed, async (runId) => {
         await killDaemon(daemon);
+        if (adoptions === 0) expect(disturbed.model.usage().outputTokens).toBe(0); // in the middle of the answer
         daemon = await serve(project);
         await untilAdopted(project, runId, (adoptions += 1));
       }),

@@ -20,7 +20,7 @@ const HANDOVER = {
   elapsedMs: 1234,
 };
 
-/** A worker that writes down what it is told. */
+/** A worker that records its calls. */
 async function listen({ withinMs = 60_000, claimMs = 10_000 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-adoption-'));
   const socket = join(folder, 'control.sock');
@@ -93,7 +93,7 @@ describe('a worker that may be adopted', () => {
   });
 
   it.each([
-    ['garbage', 'hello, is anybody there?\n'],
+    ['garbage', 'hello there\n'],
     ['a line without an end', 'x'.repeat(10_000)],
   ])('refuses %s', async (_what, sent) => {
     const { socket, done } = await listen();
@@ -112,7 +112,7 @@ describe('a worker that may be adopted', () => {
     expect([host.socket.destroyed, silent.text(), done.length]).toEqual([false, '', 3]);
   });
 
-  it('of two hosts with the same epoch has the first, and then whoever has a higher one', async () => {
+  it('follows the first of two hosts with the same epoch, and then one with a higher epoch', async () => {
     const { socket, done } = await listen();
     const first = call(socket, encodeNdjson(CLAIM));
     await expect.poll(first.text).toContain('"ok":true');
@@ -124,7 +124,7 @@ describe('a worker that may be adopted', () => {
     expect(done.filter((each) => each.startsWith('watch'))).toEqual(['watch 4711', 'watch 4713']);
   });
 
-  it('gives up when nobody comes in time, and not when somebody came', async () => {
+  it('gives up when no host comes in time, and not when one came', async () => {
     const alone = await listen({ withinMs: 20 });
     alone.loseHost();
     await vi.waitFor(() => expect(alone.done).toEqual(['give up']));

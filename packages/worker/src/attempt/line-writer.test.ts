@@ -22,7 +22,7 @@ function open(reader: Writable) {
   return { writer, say, file: () => readFileSync(eventsFile, 'utf8') };
 }
 
-/** A host that takes nothing until it is told to. */
+/** A host that reads nothing before `read` is called. */
 function createSlowReader() {
   let text = '';
   let isReading = false;
