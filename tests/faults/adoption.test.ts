@@ -1,34 +1,21 @@
 /** Agents that go on when their daemon is gone, with the built program, real processes and real kills. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readProcess } from '@caisson/ground';
-import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
+import type { DaemonStatus } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, pidsWith, until, type Project } from '../e2e/project.ts';
+import {
+  expectGone,
+  expectWhole,
+  isGone,
+  killDaemon,
+  serve,
+  show,
+  typesOf,
+  untilStatus,
+} from './killed-daemons.ts';
 
 const LIMIT_MS = 180_000;
-
-/** A daemon in the background, which ends with the test. */
-async function serve(project: Project, ...options: string[]): Promise<number> {
-  const { stdout, stderr } = await project.caisson('up', '-d', ...options, '-o', 'json');
-  if (stdout === '') throw new Error(stderr);
-  const { pid } = JSON.parse(stdout) as DaemonStatus;
-  onTestFinished(() => {
-    if (!isGone(pid)) process.kill(pid, 'SIGKILL');
-  });
-  return pid;
-}
-
-/** A zombie has ended: nobody may wait for a process that outlived the one that started it. */
-function isGone(pid: number): boolean {
-  const state = readProcess(pid)?.state ?? 'X';
-  return state === 'X' || state === 'Z';
-}
-
-async function killDaemon(pid: number): Promise<void> {
-  process.kill(pid, 'SIGKILL');
-  await until('the daemon is gone', () => isGone(pid));
-}
 
 interface Working {
   readonly runId: string;
@@ -56,39 +43,6 @@ const UNTIL_GO = 'until [ -e go ]; do sleep 0.1; done; rm go';
 /** The agent sees its own copy of the project. */
 function letGo({ root }: Project, runId: string): void {
   writeFileSync(join(root, `.caisson/worktrees/${runId}.1/files/go`), '');
-}
-
-const show = async (project: Project, runId: string): Promise<DispatchResult> =>
-  JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as DispatchResult;
-
-async function untilStatus(project: Project, runId: string, status: string): Promise<void> {
-  await until(`it is ${status}`, async () => (await show(project, runId)).status === status, 60_000);
-}
-
-type Events = Awaited<ReturnType<Project['events']>>;
-
-const typesOf = (events: Events): string[] => events.map(({ type }) => type);
-
-/** One acceptance, one ending, numbers without holes, no line of the worker twice, a sound record. */
-async function expectWhole(project: Project, runId: string): Promise<Events> {
-  const events = await project.events(runId);
-  const types = typesOf(events);
-  const count = (wanted: RegExp): number => types.filter((type) => wanted.test(type)).length;
-  expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
-  expect([count(/^dispatch\.accepted$/), count(/^dispatch\.started$/)]).toEqual([1, 1]);
-  expect(count(/^dispatch\.(?:finished|failed|cancelled|needs_input)$/)).toBe(1);
-  expect(count(/^runtime\.adapter\.ran$/)).toBeLessThanOrEqual(1);
-  if (types.includes('dispatch.finished'))
-    expect([count(/^tool\.started$/), count(/^tool\.ended$/)]).toEqual([1, 1]);
-  expect((await project.caisson('verify', runId)).code).toBe(0);
-  return events;
-}
-
-/** Nothing of the run is left: no process, no socket. */
-function expectGone(project: Project, mark: string): void {
-  expect(pidsWith(mark)).toEqual([]);
-  const net = join(project.root, '.caisson/runtime/net');
-  expect(existsSync(net) ? readdirSync(net) : []).toEqual([]);
 }
 
 describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {

@@ -58,7 +58,6 @@ it.each([0, 3, 20])(
     const calls = {
       ended: run.ended,
       events: drain(run.events()),
-      followed: drain(caisson.follow({})),
       runs: caisson.runs(),
       shown: caisson.show(run.runId),
       found: caisson.find('latest'),

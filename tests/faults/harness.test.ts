@@ -24,6 +24,7 @@ const CASES: readonly { readonly kind: string; readonly seed: number; readonly o
   { kind: 'stale', seed: 9101, only: 31 },
   { kind: 'pair', seed: 1, only: 23 },
   { kind: 'recovery', seed: 11, only: 1 },
+  { kind: 'adoption', seed: 9, only: 10 },
 ];
 
 describe('the fault harness', { timeout: 180_000 }, () => {

@@ -2,12 +2,10 @@
  * A run that is followed on when its daemon goes away. The agent goes on without it, and what is recorded is in the project:
  * from then on this process reads it there, until the run has ended, whichever daemon adopts it.
  */
-import { createCaisson, type Caisson, type RunHandle } from '@caisson/engine';
-import { CaissonError, definedOnly } from '@caisson/protocol';
+import { createCaisson, isDaemonLoss, type Caisson, type RunHandle } from '@caisson/engine';
+import { definedOnly } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { VERSION } from './version.ts';
-
-const WITHOUT_DAEMON: ReadonlySet<string> = new Set(['DAEMON_GONE', 'RUN_LEFT', 'RUN_TAKEN_OVER']);
 
 export interface KeptRun extends RunHandle {
   /** Closes what was opened for it. */
@@ -18,7 +16,7 @@ export function keepFollowing(handle: RunHandle, stateDir: string | undefined, o
   let here: Promise<Caisson> | null = null;
   let current: Promise<RunHandle> = Promise.resolve(handle);
   const goOn = (error: unknown): Promise<RunHandle> => {
-    if (here !== null || !(error instanceof CaissonError) || !WITHOUT_DAEMON.has(error.code)) throw error;
+    if (!isDaemonLoss(error)) throw error;
     output.note(`note: the daemon went away; ${handle.runId} is followed from its record`);
     here = openHere(stateDir, output);
     return (current = here.then((caisson) => caisson.attach(handle.runId)));
@@ -26,7 +24,7 @@ export function keepFollowing(handle: RunHandle, stateDir: string | undefined, o
   /** Both ways may find it out; the second one joins the first. */
   const next = async (error: unknown): Promise<RunHandle> => (here === null ? goOn(error) : current);
   const ended = handle.ended.catch(async (error: unknown) => (await next(error)).ended);
-  ended.catch(() => undefined); // whoever waits for it gets it
+  ended.catch(() => undefined); // those who wait for it get it
   return {
     ...handle,
     ended,

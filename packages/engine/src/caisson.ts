@@ -1,5 +1,6 @@
 /** The library: Caisson for programs and for the CLI. */
 import { BusTopic } from '@caisson/protocol';
+import { withFollowers } from './composition/follow-on.ts';
 import { openBus } from './composition/open-bus.ts';
 import { reachDaemon, type Opening } from './composition/reach-daemon.ts';
 import { withTrust } from './composition/trusted-config.ts';
@@ -15,7 +16,9 @@ export type * from './caisson-contract.ts';
  */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const opening = await readProject(options);
-  return (await reachDaemon(opening, options)) ?? (await loadEngine(opening, options)).caisson;
+  const openHere = async (): Promise<Caisson> => (await loadEngine(opening, options)).caisson;
+  const remote = await reachDaemon(opening, options);
+  return remote === null ? openHere() : withFollowers(remote, openHere);
 }
 
 /** Opens it in this process, also for other processes: what a daemon serves. */

@@ -57,6 +57,7 @@ export type { DiffLine, Registration, RegistryVersion } from './registry/index.t
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';
+export { isDaemonLoss } from './api/index.ts';
 export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {

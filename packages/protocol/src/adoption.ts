@@ -26,8 +26,8 @@ export const Handover = z.object({
   secrets: z.array(z.object({ name: z.string(), value: z.string() })),
   /** Lines that the worker has written so far; they come first. */
   lines: z.int(),
-  /** Its requests to the host that have no answer yet. */
-  requests: z.array(z.string()),
+  /** Its requests to the host that have no answer yet, and for how long, by its own monotonic clock. */
+  requests: z.array(z.object({ id: z.string(), waitedMs: z.number() })),
   /** How long it has been at work, by its own monotonic clock. */
   elapsedMs: z.number(),
 });

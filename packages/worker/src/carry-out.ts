@@ -13,7 +13,7 @@
  *     ending.
  */
 import { createRedactor } from '@caisson/ground';
-import { STEPS, type Ending, type Job, type StepName } from '@caisson/protocol';
+import { STEPS, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
   deny,
@@ -66,7 +66,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
       ? null
       : await openAdoption(job.adoption, {
           ...{ job, control, writer, watch },
-          openRequests: () => [...context.openRequests],
+          openRequests: () => describeRequests(context),
           elapsedMs: () => performance.now() - startedAt,
         });
   const stopBeating = startHeartbeat(context);
@@ -85,6 +85,11 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   await writer.close(); // an adopted worker's lines go over the stream that orders come from
   control.close();
   return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
+}
+
+function describeRequests({ openRequests }: AttemptContext): Handover['requests'] {
+  const nowMs = performance.now();
+  return [...openRequests].map(([id, askedMs]) => ({ id, waitedMs: nowMs - askedMs }));
 }
 
 /** W3 */

@@ -2,6 +2,7 @@
 import { choose, chooseSetting } from './choose.ts';
 import type { Fault, Kind, PlannedCase, Random, Scenario } from './contract.ts';
 import { findDiskObstacle } from './disks.ts';
+import { adoption } from './kinds/adoption.ts';
 import { createClockFault, findClockObstacle } from './kinds/clock.ts';
 import { createDiskFault, fillUp } from './kinds/disk.ts';
 import { createErrnoFault } from './kinds/errno.ts';
@@ -99,6 +100,7 @@ export const KINDS: readonly Kind[] = [
   single('stale', 'stale handles of a network disk', createStaleFault, () => findDiskObstacle('fuse')),
   pair,
   recovery,
+  adoption,
   trees,
   flood,
   footprint,

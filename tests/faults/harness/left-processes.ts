@@ -24,6 +24,10 @@ function isMarked(pid: string, marks: readonly string[]): boolean {
   return marks.some((mark) => reported.includes(mark));
 }
 
+export function isRunning(pid: number): boolean {
+  return readProc(String(pid), 'stat') !== '' && !isZombie(pid);
+}
+
 /** One that has ended and only waits to be noticed by its parent. */
 function isZombie(pid: number): boolean {
   return /\) [ZX] /.test(readProc(String(pid), 'stat'));

@@ -2,7 +2,6 @@ import { toWire, type EventEnvelope, type WireEvent } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatEvent } from '../format-event.ts';
-import { keepFollowing } from '../keep-following.ts';
 import type { Output } from '../output.ts';
 import { printWarnings } from '../print-warnings.ts';
 import { UsageError } from '../usage-error.ts';
@@ -44,17 +43,14 @@ export const command = defineCommand({
       }
       const after = readAfter(options.after);
       const print = createPrinter(output);
-      const kept = options.follow
-        ? keepFollowing(await caisson.attach(runId), options['state-dir'], output)
-        : null;
-      const events =
-        kept?.events({ after, signal: output.closed }) ?? (await caisson.events(runId, { after }));
+      const events = options.follow
+        ? caisson.follow(runId, { after, signal: output.closed })
+        : await caisson.events(runId, { after });
       const all: WireEvent[] = [];
       for await (const event of events) {
         if (output.format !== 'json') print(event);
         else if (event.seq > 0) all.push(toWire(event)); // one value at the end: what is live has no meaning in it
       }
-      await kept?.close();
       if (output.format === 'json') output.result(all, () => []);
       return EXIT_CODES.finished;
     }),

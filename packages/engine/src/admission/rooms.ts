@@ -106,8 +106,11 @@ export interface RequestHandler {
       id: string;
       request: string;
       body: Record<string, unknown>;
-      /** The host before may have begun with it: what it began is continued, not done twice. */
-      isRepeated: boolean;
+      /**
+       * How long it has waited, where it was made to the host before: what that one began is continued, not done twice.
+       * Null for a new one.
+       */
+      waitedMs: number | null;
     },
   ): Promise<{ ok: boolean; value?: unknown }>;
   /**

@@ -34,6 +34,13 @@ export class DaemonGoneError extends CaissonError {
   }
 }
 
+const LOSSES: ReadonlySet<string> = new Set(['DAEMON_GONE', 'RUN_LEFT', 'RUN_TAKEN_OVER']);
+
+/** Whether the daemon went away, or drives the run no longer: the run may go on. */
+export function isDaemonLoss(error: unknown): boolean {
+  return error instanceof CaissonError && LOSSES.has(error.code);
+}
+
 /** An error of the host, with the code it has there. */
 class RemoteError extends CaissonError {
   readonly code: string;

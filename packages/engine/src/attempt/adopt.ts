@@ -7,9 +7,9 @@
  * AT3  The limits of the attempt go on: its time counts from its start, by the worker's own clock.
  * AT4  A failure that would be tried again ends the run: what it needs for another attempt died with its host.
  */
-import { ADOPTION_VERSION } from '@caisson/protocol';
+import { ADOPTION_VERSION, type DataOf } from '@caisson/protocol';
 import { WorkerHandle, type AdoptedWorker } from '../compute/index.ts';
-import type { AdoptableRun, DispatchRooms } from '../admission/index.ts';
+import { parseRequest, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
@@ -33,6 +33,9 @@ export async function adoptAttempt(
   const workspace = PreparedWorkspace.parse(data.workspace);
   const handle = WorkerHandle.parse(data.handle);
   if (workspace.kind === 'in-place') await holdAdopted(rooms, entry, attempt);
+  const accepted = findAcceptance(rooms, runId);
+  const described = describeAdopted(row, accepted);
+  rooms.budget.resume({ ...described, caps: described.grant.budget, ...(await findParent(rooms, accepted)) });
   const { nonce } = data;
   const { worker, handover } = await takeOver(rooms, entry, {
     handle,
@@ -44,12 +47,11 @@ export async function adoptAttempt(
   entry.isAdopting = false;
   entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
   const run: FollowedRun = {
-    ...describeAdopted(row, events),
+    ...described,
     timeoutMs: adoption.timeoutMs,
     stallTimeoutMs: adoption.stallTimeoutMs,
     reportsUsageOnce: adoption.reportsUsageOnce ?? false,
   };
-  rooms.budget.resume(runId, { caps: run.grant.budget, session: run.session, model: run.model });
   const parts = { attempt, attached: undefined, isAdoptable: true };
   const followed = follow(rooms, run, entry.record, parts, worker, { handover, events });
   for (const message of listUnreceived(events)) followed.supervision.send(message);
@@ -96,13 +98,18 @@ async function holdAdopted(rooms: DispatchRooms, { run, record }: ActiveRun, att
   );
 }
 
+type Acceptance = DataOf<'dispatch.accepted'>;
+
+function findAcceptance({ ledger }: DispatchRooms, runId: string): Acceptance {
+  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
+  if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
+  return accepted.data;
+}
+
 function describeAdopted(
   { runId, session, runtime }: AdoptableRun['row'],
-  events: readonly StoredEvent[],
+  { grant, resolved }: Acceptance,
 ): Pick<FollowedRun, 'runId' | 'grant' | 'session' | 'model' | 'runtimeName'> {
-  const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
-  const { grant, resolved } = accepted.data;
   return {
     runId,
     grant,
@@ -110,6 +117,20 @@ function describeAdopted(
     model: resolved.model.requested,
     runtimeName: runtime ?? '',
   };
+}
+
+/** The run that dispatched it, whose caps count for it, too. If that cannot be read, its own caps still apply. */
+async function findParent(
+  { store }: DispatchRooms,
+  { requestRef }: Acceptance,
+): Promise<{ readonly parent?: string }> {
+  if (requestRef === undefined) return {};
+  try {
+    const { parent } = parseRequest(JSON.parse((await store.getBlob(requestRef)).toString('utf8')));
+    return parent === undefined ? {} : { parent: parent.runId };
+  } catch {
+    return {};
+  }
 }
 
 /** The worker ignores what it has already (AT2): its receipt may not be recorded yet. */

@@ -91,7 +91,8 @@ export function follow(
   const onLine = (line: WorkerLine): void => {
     const isPast = replay.receive(line);
     passOn(record, work, place, line, { cost: rooms.budget.cost, isPast });
-    if (line.kind === 'request' && replay.isOpen(line)) void answerRequest({ ...line, isRepeated: isPast });
+    if (line.kind === 'request' && replay.isOpen(line))
+      void answerRequest({ ...line, waitedMs: replay.findWaitedMs(line) });
     if (line.kind === 'progress') usage.receive(line);
     if (line.kind === 'model.usage') usage.observe(line.usage);
   };
@@ -153,6 +154,7 @@ function recordTroubles(
 /** Which lines of an adopted worker are of the time before; of one that was started here none is. */
 function createReplay(handover: Handover | null) {
   const lines = handover?.lines ?? 0;
+  const waited = new Map(handover?.requests.map(({ id, waitedMs }) => [id, waitedMs]));
   let isUnderWay = lines > 0;
   return {
     /** Returns whether the line is of the time before. */
@@ -162,7 +164,9 @@ function createReplay(handover: Handover | null) {
     },
     isUnderWay: () => isUnderWay,
     /** Whether a request still waits for its answer. */
-    isOpen: ({ seq, id }: RequestLine) => seq > lines || handover?.requests.includes(id) === true,
+    isOpen: ({ seq, id }: RequestLine) => seq > lines || waited.has(id),
+    /** For how long a request of the time before has waited. */
+    findWaitedMs: ({ id }: RequestLine) => waited.get(id) ?? null,
   };
 }
 
@@ -191,15 +195,15 @@ function createAnswering(
   record: RunRecord,
   attempt: number,
   supervision: Supervision,
-): (line: RequestLine & { readonly isRepeated: boolean }) => Promise<void> {
+): (line: RequestLine & { readonly waitedMs: number | null }) => Promise<void> {
   const emit: Emit = (type, data) => record.append(type, data, { attempt });
   const who = { runId, attempt, grant, session, emit };
   let approvals = 0;
-  return async ({ id, request, body, isRepeated }) => {
+  return async ({ id, request, body, waitedMs }) => {
     if (request === 'approve') approvals += 1;
     supervision.setWaitingForPermission(approvals > 0);
     const reply = await requests
-      .answer(who, { id, request, body, isRepeated })
+      .answer(who, { id, request, body, waitedMs })
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
     if (request === 'approve') approvals -= 1;
     supervision.setWaitingForPermission(approvals > 0);

@@ -71,8 +71,8 @@ export interface BudgetStanding {
 export interface Budget {
   /** Null when the run may start; its money is then reserved. */
   reserve(request: BudgetRequest): BudgetRefusal | null;
-  /** Follows a run that another host reserved for, from now on here. */
-  resume(runId: string, run: Pick<BudgetRequest, 'caps' | 'session' | 'model'>): void;
+  /** The run was admitted by another host: its caps apply here from now on. What was reserved for it stays. */
+  resume(run: Pick<BudgetRequest, 'runId' | 'session' | 'caps' | 'model' | 'parent'>): void;
   /**
    * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used; or null. If
    * the served model has no price, that of the requested one decides.

@@ -29,8 +29,9 @@ export function createBudget(options: BudgetOptions): Budget {
   const isScopeCapped = (session: string | null): boolean =>
     settings.perDayUsd !== null || (session !== null && settings.perSessionUsd !== null);
   return {
+    resume: (run) => void active.set(run.runId, describeActive(run)),
     reserve(request) {
-      const { runId, caps, session, model } = request;
+      const { caps, session } = request;
       const nothing = request.usesModel ? refuseNothing(caps) : null;
       if (nothing !== null) return nothing;
       const isCapped = isCounting || isScopeCapped(session) || Object.keys(caps).length > 0;
@@ -40,12 +41,8 @@ export function createBudget(options: BudgetOptions): Budget {
             return reserve(options, scopes, request);
           })
         : null; // nothing to reserve, and no write that admission would wait for
-      if (refusal === null) active.set(runId, { caps, session, model, parent: request.parent ?? null });
+      if (refusal === null) active.set(request.runId, describeActive(request));
       return refusal;
-    },
-    resume(runId, run) {
-      const row = listReservations(books).find((held) => held.runId === runId);
-      active.set(runId, { ...run, parent: row?.parent ?? null });
     },
     follow(runId, usage, earlier = NOTHING_EARLIER) {
       const run = active.get(runId);
@@ -91,6 +88,11 @@ interface ActiveBudget {
   readonly session: string | null;
   readonly model: string;
   readonly parent: string | null;
+}
+
+function describeActive(run: Parameters<Budget['resume']>[0]): ActiveBudget {
+  const { caps, session, model, parent } = run;
+  return { caps, session, model, parent: parent ?? null };
 }
 
 /** A plain command has no cost that could be unknown. */

@@ -53,7 +53,7 @@ const dispatch = (body: Record<string, unknown>) => ({
   id: '1',
   request: 'dispatch',
   body,
-  isRepeated: false,
+  waitedMs: null,
 });
 const idempotencyKey = 'run_parent.1.1';
 

@@ -66,15 +66,14 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
     }
   };
   return {
-    async answer(run, { id: requestId, request, body, isRepeated }) {
+    async answer(run, { id: requestId, request, body, waitedMs }) {
       switch (request) {
         case 'approve': {
           const call = { ...z.parse(ApproveBody, body), requestId, runId: run.runId, emit: run.emit };
-          const earlier = isRepeated ? findEarlier(rooms, run.runId, requestId) : undefined;
-          return {
-            ok: true,
-            value: readDecision(earlier) ?? (await approvals.request({ ...call, earlier })),
-          };
+          const found = waitedMs === null ? undefined : findEarlier(rooms, run.runId, requestId);
+          const earlier = found && describeEarlier(found, waitedMs ?? 0);
+          const value = readDecision(found) ?? (await approvals.request({ ...call, earlier }));
+          return { ok: true, value };
         }
         case 'dispatch':
           try {
@@ -101,6 +100,11 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
 /** What the host before recorded of this request. */
 function findEarlier({ ledger }: RequestHandlerOptions['rooms'], runId: string, requestId: string) {
   return listApprovals(ledger, { runId }).find((row) => row.requestId === requestId);
+}
+
+/** What is left is counted by the worker's clock: the wall clock may have jumped while no host was there. */
+function describeEarlier({ approvalId, requestedAt, deadlineAt }: ApprovalRow, waitedMs: number) {
+  return { approvalId, leftMs: Math.max(0, Date.parse(deadlineAt) - Date.parse(requestedAt) - waitedMs) };
 }
 
 function readDecision(row: ApprovalRow | undefined) {

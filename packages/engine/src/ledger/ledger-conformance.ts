@@ -2,6 +2,7 @@
 
 import { describe } from 'vitest';
 import { describeAppending } from './conformance/appending.ts';
+import { describeEpochs } from './conformance/epochs.ts';
 import { describeInterleavings } from './conformance/interleavings.ts';
 import { describeLeases } from './conformance/leases.ts';
 import { describeLives } from './conformance/lives.ts';
@@ -18,6 +19,7 @@ export function describeLedger(name: string, open: OpenLedger): void {
     describeLives(open);
     describePages(open);
     describeLeases(open);
+    describeEpochs(open);
     describeWatching(open);
     describeInterleavings(open);
   });

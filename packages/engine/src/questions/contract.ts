@@ -22,7 +22,7 @@
  */
 import type { Clock } from '@caisson/ground';
 import type { DispatchRequest } from '@caisson/protocol';
-import type { ApprovalRow, Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
+import type { Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
 
 export type { ApprovalRow } from '../ledger/index.ts';
 
@@ -38,7 +38,7 @@ export interface ApprovalRequest {
   /** The worker's own id of its request. */
   readonly requestId: string;
   /** The same request as the host before recorded it: it is still open. */
-  readonly earlier?: Pick<ApprovalRow, 'approvalId' | 'deadlineAt'> | undefined;
+  readonly earlier?: { readonly approvalId: string; readonly leftMs: number } | undefined;
   /** Records an event of this run and resolves when it is durable. */
   readonly emit: Emit;
 }

@@ -39,7 +39,7 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
   return {
     async request(request) {
       const { earlier } = request;
-      if (earlier !== undefined) return hold(earlier.approvalId, request, msUntil(clock, earlier.deadlineAt));
+      if (earlier !== undefined) return hold(earlier.approvalId, request, earlier.leftMs);
       if (ofRun(request.runId).length >= MAX_PENDING) return { decision: 'deny', by: 'deadline' };
       const approvalId = createPrefixedId('approval', clock);
       const decision = hold(approvalId, request);
@@ -65,8 +65,4 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
       await Promise.allSettled(ofRun(runId).map(({ decide }) => decide('deny', 'ending')));
     },
   };
-}
-
-function msUntil(clock: Clock, at: string): number {
-  return Math.max(0, Date.parse(at) - clock.wallMs());
 }

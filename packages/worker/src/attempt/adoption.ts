@@ -42,7 +42,7 @@ export interface AdoptionRooms {
   readonly writer: Pick<LineWriter, 'count' | 'turnTo'>;
   readonly watch: Pick<HostWatch, 'turnTo'>;
   /** Requests to the host without an answer. */
-  openRequests(): readonly string[];
+  openRequests(): Handover['requests'];
   elapsedMs(): number;
 }
 
@@ -54,6 +54,7 @@ export interface Adoption {
 export async function openAdoption(
   { socket, withinMs, folder }: NonNullable<Job['adoption']>,
   rooms: AdoptionRooms,
+  { claimMs = CLAIM_MS } = {},
 ): Promise<Adoption> {
   let epoch = FIRST_EPOCH;
   let endWait = (): void => undefined;
@@ -64,7 +65,7 @@ export async function openAdoption(
     const handover: Handover = {
       secrets: secrets.map(({ name, value }) => ({ name, value })),
       lines: rooms.writer.count,
-      requests: [...rooms.openRequests()],
+      requests: rooms.openRequests(),
       elapsedMs: rooms.elapsedMs(),
     };
     answer(connection, { ok: true, handover });
@@ -73,7 +74,7 @@ export async function openAdoption(
     rooms.writer.turnTo(connection); // AD2
   };
   const server = createServer((connection) =>
-    readClaim(connection, (value) => {
+    readClaim(connection, claimMs, (value) => {
       const claim = AdoptionClaim.safeParse(value).data;
       const standing = rooms.control.standing();
       const why = findRefusal(claim, { nonce: rooms.job.nonce, epoch, standing });
@@ -139,13 +140,15 @@ function answer(connection: Socket, value: AdoptionAnswer): void {
 }
 
 /** Calls back with the first line; a connection that sends none in time, or too much, is closed. */
-function readClaim(connection: Socket, onLine: (value: unknown) => void): void {
+function readClaim(connection: Socket, claimMs: number, onLine: (value: unknown) => void): void {
+  let bytes = 0;
   const decoder = createNdjsonDecoder({ maxLineBytes: MAX_CLAIM_BYTES });
   connection.on('error', () => connection.destroy());
-  connection.setTimeout(CLAIM_MS, () => connection.destroy());
+  connection.setTimeout(claimMs, () => connection.destroy());
   const read = (chunk: Buffer): void => {
     const [first] = decoder.push(chunk);
-    if (first === undefined) return;
+    bytes += chunk.length;
+    if (first === undefined) return void (bytes > MAX_CLAIM_BYTES && connection.destroy());
     connection.off('data', read);
     onLine(first.kind === 'value' ? first.value : null);
   };

@@ -62,8 +62,8 @@ export interface AttemptContext {
   printedBytes: number;
   /** Tool calls that wait for a person now. */
   heldCalls: number;
-  /** Requests to the host that have no answer yet. */
-  readonly openRequests: Set<string>;
+  /** Requests to the host that have no answer yet, by their id, with the monotonic time at which they were made. */
+  readonly openRequests: Map<string, number>;
 }
 
 export function createAttemptContext(options: {
@@ -87,7 +87,7 @@ export function createAttemptContext(options: {
     script: null,
     printedBytes: 0,
     heldCalls: 0,
-    openRequests: new Set(),
+    openRequests: new Map(),
   };
 }
 

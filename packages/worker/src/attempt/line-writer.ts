@@ -39,7 +39,7 @@ export interface LineWriterOptions {
 
 export function createLineWriter(options: LineWriterOptions): LineWriter {
   const file = openSync(options.eventsFile, 'a+', 0o600);
-  let reader = options.reader ?? new Socket({ fd: STDOUT_FD, readable: false, writable: true });
+  let reader = options.reader ?? openStdout();
   reader.on('error', () => undefined); // the file has every line
   if (options.mayBeAlone === true) process.stderr.on('error', () => undefined);
   let seq = 0;
@@ -52,11 +52,12 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     while (sent < size && !reader.destroyed) {
       const to = reader;
       const part = readPart(file, sent, size - sent);
-      await new Promise<void>((resolve) => void to.write(part, () => resolve()));
+      await writeOrLeave(to, part);
       if (to === reader) sent += part.length;
     }
   };
   const catchUp = (): void => {
+    if (catchingUp !== null) return;
     const sending = sendRest().finally(() => {
       if (catchingUp === sending) catchingUp = null;
       if (sent < size && !reader.destroyed) catchUp(); // it came in the last moment
@@ -65,8 +66,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   };
   const write = (value: unknown): void => {
     const bytes = Buffer.from(encodeNdjson(value));
-    writeSync(file, bytes);
-    size += bytes.length;
+    writeAll(file, bytes, (written) => (size += written));
     if (catchingUp !== null || reader.destroyed) return;
     if (reader.writableLength > MAX_WAITING_BYTES) return catchUp();
     reader.write(bytes);
@@ -88,14 +88,38 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       reader = next;
       sent = 0;
       earlier.destroy();
-      if (catchingUp === null) catchUp();
+      catchUp();
     },
     async close() {
       while (catchingUp !== null) await catchingUp;
       closeSync(file);
-      if (!reader.destroyed) await new Promise<void>((resolve) => void reader.write('', () => resolve()));
+      if (!reader.destroyed) await writeOrLeave(reader, Buffer.alloc(0));
     },
   };
+}
+
+function openStdout(): Writable {
+  return new Socket({ fd: STDOUT_FD, readable: false, writable: true });
+}
+
+/** Resolves also when the reader is gone: it may never say what became of the part. */
+function writeOrLeave(reader: Writable, part: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    reader.once('close', resolve);
+    reader.write(part, () => {
+      reader.off('close', resolve);
+      resolve();
+    });
+  });
+}
+
+/** A part of it may be written on a disk that is almost full. */
+function writeAll(file: number, bytes: Buffer, onWritten: (written: number) => void): void {
+  for (let at = 0; at < bytes.length;) {
+    const written = writeSync(file, bytes, at);
+    at += written;
+    onWritten(written);
+  }
 }
 
 function readPart(file: number, from: number, most: number): Buffer {

@@ -79,7 +79,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
     redactor: createRedactor(options.secrets ?? []),
     gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
     running: { kill: () => (kills += 1) },
-    ...{ heldCalls: 0, openRequests: new Set() },
+    ...{ heldCalls: 0, openRequests: new Map() },
   } as unknown as AttemptContext;
   return {
     context,

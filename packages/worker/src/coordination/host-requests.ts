@@ -34,7 +34,7 @@ export function createHostRequests(
         if (control.stop.aborted) return resolve({ ok: false, value: 'the run is being stopped' });
         const id = randomUUID();
         waiting.set(id, resolve);
-        openRequests.add(id);
+        openRequests.set(id, performance.now());
         writer.write({ kind: 'request', id, request, body });
       }),
   };

@@ -59,6 +59,7 @@ const NOT_RECORDED: readonly WorkerLineKind[] = [
     'heartbeat',
     'progress',
     'request',
+    'model.usage',
     'verify.ran',
   ] as const),
   ...(['dispatch.finished', 'dispatch.needs_input', 'dispatch.failed', 'dispatch.cancelled'] as const),

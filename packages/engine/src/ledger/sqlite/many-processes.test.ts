@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { accepted, fact, finished } from '../fixtures/sample-events.ts';
+import { accepted, fact, finished, launched, started } from '../fixtures/sample-events.ts';
 import { openLedger } from '../index.ts';
 import type { LedgerChange } from '../index.ts';
 
@@ -50,6 +50,27 @@ describe('several processes on one ledger file', () => {
       await ledger.append([fact('run_after')]);
       await ledger.close();
     }
+  });
+
+  test('a process whose run was adopted by another is refused, and writes nothing of it any more', async () => {
+    const ledger = openLedger(file);
+    await ledger.append([accepted('run_a'), launched('run_a', 1), started('run_a', 1)]);
+    const refused = run(process.execPath, [APPENDER, file, 'run_a', '4', '0', '1']).catch(
+      (error: unknown) => error as { stdout: string; stderr: string },
+    );
+    await expect.poll(() => ledger.lastOffset(), { timeout: 20_000 }).toBeGreaterThan(20);
+    const data = { host: 'host_2', epoch: 2, previousHost: 'host_1' };
+    const [adopted] = await ledger.append([{ ...fact('run_a', data), type: 'run.adopted', attempt: 1 }]);
+    const { stdout, stderr } = await refused;
+    expect(stderr).toContain('was adopted by another host (host_2)');
+    const offsets = stdout
+      .trim()
+      .split('\n')
+      .map((line) => Number.parseInt(line, 10));
+    expect(Math.max(...offsets)).toBeLessThan(adopted?.offset ?? 0);
+    expect(ledger.lastOffset()).toBe(adopted?.offset);
+    expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await ledger.close();
   });
 
   test('a watcher notices another process', async () => {

@@ -1,0 +1,167 @@
+/** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
+import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
+import { fakeClock, LIBFAKETIME } from './fake-clock.ts';
+import { fillDisk, fillerOf, mountTmpfs } from './harness/disks.ts';
+import {
+  expectWhole,
+  isGone,
+  killDaemon,
+  openedLedger,
+  serve,
+  show,
+  typesOf,
+  untilAdopted,
+  untilStatus,
+} from './killed-daemons.ts';
+import { command, createAgents, detach, letGo, untilAt, untilFile, usage } from './scripted-agents.ts';
+
+const LIMIT_MS = 180_000;
+
+/** A run of a shell that waits for the file `used`. */
+const detachWaiting = (project: Project, ...options: string[]): Promise<string> =>
+  detach({ project }, ...options, '--', 'sh', '-c', `${untilFile('used')}; echo end`);
+
+function workerOf(stateDir: string, runId: string): number {
+  const [launched] = openedLedger(stateDir).read({ runId, types: ['attempt.launched'] });
+  return WorkerHandle.parse(launched?.data.handle).pid;
+}
+
+describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => {
+  it('is stopped on adoption when it has passed its budget meanwhile', async () => {
+    const agents = await createAgents([
+      { ...command(untilFile('used')), ...usage(10, 1) },
+      { ...command(untilFile('later')), ...usage(100_000, 1) },
+      { say: 'Never.' },
+    ]);
+    const { project, model } = agents;
+    const killed = await serve(project);
+    const runId = await detach(agents, '--budget', '0.1', 'work on it');
+    await untilAt(agents, runId, 'used');
+    await killDaemon(killed);
+    letGo(agents, runId, 'used');
+    await untilAt(agents, runId, 'later');
+    await serve(project);
+    await untilStatus(project, runId, 'budget_exceeded');
+    const { costUsd = 0 } = await show(project, runId);
+    expect([costUsd > 0.3, costUsd < 0.31, model.modelRequests().length]).toEqual([true, true, 2]);
+    await expectWhole(project, runId);
+  });
+
+  it('keeps the deadlines of its time and of its approvals when the wall clock jumps', async (context) => {
+    if (LIBFAKETIME === undefined) context.skip('libfaketime is needed: apt-get install libfaketime');
+    const agents = await createAgents([command('rm -rf old'), { say: 'Removed.' }]);
+    const { project } = agents;
+    const clock = fakeClock(project);
+    const killed = await serve(project);
+    const runId = await detach(agents, '--mode', 'full-auto', '--timeout', '60s', 'clean up');
+    const ledger = openedLedger(join(project.root, '.caisson'));
+    const asked = await until(
+      'it is asked',
+      () => ledger.read({ runId, types: ['approval.requested'] })[0],
+      60_000,
+    );
+    await killDaemon(killed);
+    clock.jump('+86400');
+    await serve(project);
+    await untilAdopted(project, runId);
+    expect((await project.caisson('approve', asked.data.approvalId)).code).toBe(0);
+    await untilStatus(project, runId, 'done');
+    const events = await expectWhole(project, runId);
+    expect(events.filter(({ type }) => type === 'approval.decided')).toMatchObject([
+      { decision: 'allow', by: 'user' },
+    ]);
+  });
+
+  it('ends when its disk is full, and its run is settled once there is room, with its work kept', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
+    const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '100' } });
+    const disk = mountTmpfs(join(plain.root, '../disk'), '8m');
+    onTestFinished(() => disk.remove());
+    const stateDir = join(disk.path, 'state');
+    const project = withState(plain, stateDir);
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await until('it waits', () => existsSync(join(stateDir, `worktrees/${runId}.1/files/at-used`)), 20_000);
+    await killDaemon(killed);
+    const worker = workerOf(stateDir, runId);
+    fillDisk(disk.path);
+    await until('it has ended', () => isGone(worker), 30_000);
+    rmSync(fillerOf(disk.path));
+    await serve(project);
+    await until('it is settled', async () => (await show(project, runId)).status !== 'running', 30_000);
+    expect(typesOf(await expectWhole(project, runId))).toContain('dispatch.failed');
+    expect((await project.caisson('diff', runId)).stdout).toContain('at-used');
+  });
+});
+
+/** The same project with its state in another folder. */
+function withState(project: Project, stateDir: string): Project {
+  const caisson: Project['caisson'] = (name = '', ...args) =>
+    project.caisson(name, '--state-dir', stateDir, ...args);
+  return {
+    ...project,
+    caisson,
+    events: async (run) => parseLines((await caisson('logs', run, '-o', 'ndjson')).stdout),
+  };
+}
+
+describe('a process that stands still', { timeout: LIMIT_MS }, () => {
+  it('is no lost host: the worker of a stopped daemon waits, and its run ends once', async () => {
+    const project = createProject({
+      config: 'limits: { adoptWithin: 1s }\n',
+      env: { CAISSON_HEARTBEAT_MS: '200' },
+    });
+    const daemon = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    process.kill(daemon, 'SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 4000)); // the standing still itself
+    process.kill(daemon, 'SIGCONT');
+    letGo({ project }, runId, 'used');
+    await untilStatus(project, runId, 'done');
+    expect(typesOf(await expectWhole(project, runId))).not.toContain('run.adopted');
+  });
+
+  it('is not adopted within ten seconds: its run is settled, and the daemon serves meanwhile', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    await killDaemon(killed);
+    process.kill(workerOf(join(project.root, '.caisson'), runId), 'SIGSTOP');
+    await serve(project);
+    expect((await project.run('--', 'true')).status).toBe('done');
+    expect((await show(project, runId)).status).toBe('running');
+    await untilStatus(project, runId, 'interrupted');
+    await expectWhole(project, runId);
+  });
+});
+
+it('logs -f of another process follows across the adoption', { timeout: LIMIT_MS }, async () => {
+  const project = createProject({ env: { CAISSON_HEARTBEAT_MS: '200' } });
+  const killed = await serve(project);
+  const runId = await detachWaiting(project);
+  await untilAt({ project }, runId, 'used');
+  const child = project.start('logs', runId, '-f', '-o', 'ndjson');
+  const ended = finish(child);
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const isLive = (): boolean => text.includes('"worker.heartbeat"');
+  await until('it is followed live', isLive);
+  await killDaemon(killed);
+  await serve(project);
+  await until('the adoption is seen', () => text.includes('"run.adopted"'), 30_000);
+  text = '';
+  await until('it is followed live again', isLive, 30_000);
+  letGo({ project }, runId, 'used');
+  const { code, stdout } = await ended;
+  expect(code).toBe(0);
+  const seen = parseLines(stdout).filter(({ seq }) => seq > 0);
+  const all = await expectWhole(project, runId);
+  expect(seen.map(({ seq }) => seq)).toEqual(all.slice(0, seen.length).map(({ seq }) => seq));
+  expect(typesOf(seen)).toContain('dispatch.finished');
+});

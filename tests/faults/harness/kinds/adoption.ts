@@ -1,0 +1,176 @@
+/**
+ * SIGKILL of the daemon again and again while one run is under way, and a new daemon each time. The run is a command, an
+ * agent of a scripted model with tools, one whose call waits for a person, or one that is checked at its end.
+ */
+import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
+import type { DaemonStatus } from '@caisson/protocol';
+import { until } from '../../../e2e/open-project.ts';
+import { hasCome } from '../../moments.ts';
+import { choose, chooseNumber, chooseSetting } from '../choose.ts';
+import type { Findings, Kind, Outcome, Random, Setting, Stage } from '../contract.ts';
+import { judgeAdopted } from '../invariants/adopted.ts';
+import { look } from '../phases.ts';
+import { watchReported } from '../reported.ts';
+import { isRunning } from '../left-processes.ts';
+import { killQuietly, openStage } from '../stage.ts';
+
+const KEY = 'sk-harness-0123456789';
+const LIMIT_MS = 120_000;
+const KILLS = 4;
+
+type Sort = 'command' | 'agent' | 'approval' | 'checked';
+
+interface Kill {
+  /** After the acceptance, or after the daemon before it began to serve. */
+  readonly afterMs: number;
+  readonly restartMs: number;
+}
+
+export interface AdoptionCase {
+  readonly sort: Sort;
+  readonly kills: readonly Kill[];
+  /** After how many kills a person answers. */
+  readonly answersAfter: number;
+  readonly setting: Setting;
+}
+
+export const adoption: Kind = {
+  name: 'adoption',
+  summary: 'SIGKILL of the daemon while agents work, and a new one',
+  isUsual: true,
+  findObstacle: () => null,
+  plan(random) {
+    const planned = planCase(random);
+    const kills = planned.kills.map(
+      ({ afterMs, restartMs }) => `${afterMs} ms (back after ${restartMs / 1000} s)`,
+    );
+    return {
+      name: `kill daemon of a run of sort ${planned.sort} after ${kills.join(', ')}`,
+      run: () => play(planned),
+    };
+  },
+};
+
+function planCase(random: Random): AdoptionCase {
+  const sort = choose<Sort>(random, ['command', 'agent', 'agent', 'approval', 'checked']);
+  const kills = Array.from({ length: KILLS }, (_, index) => ({
+    afterMs: chooseNumber(random, 0, index === 0 ? 3000 : 1500),
+    restartMs: chooseRestart(random),
+  }));
+  const answersAfter = chooseNumber(random, 0, KILLS);
+  const needs = { workspace: 'worktree', agent: 'writes', state: 'inside', isDirty: false } as const;
+  return { sort, kills, answersAfter, setting: chooseSetting(random, needs) };
+}
+
+/** Most daemons are back soon; some take half a minute. */
+function chooseRestart(random: Random): number {
+  const longest = choose(random, [0, 3000, 3000, 30_000]);
+  return chooseNumber(random, 0, longest);
+}
+
+async function play(planned: AdoptionCase): Promise<Findings> {
+  const model = await startModelServer({ script: scriptOf(planned.sort), apiKey: KEY });
+  const runtime = `{ endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: claude-sonnet-4-5 }`;
+  const stage = await openStage(planned.setting, `runtimes: { native: ${runtime} }\n`);
+  const stopWatching = watchReported(stage);
+  try {
+    Object.assign(stage.project.env, { MODEL_KEY: KEY, CAISSON_HEARTBEAT_MS: '200' });
+    await stage.project.trust();
+    return await killAndJudge(stage, model, planned);
+  } finally {
+    stopWatching();
+    await stage.close();
+    await model.stop();
+  }
+}
+
+async function killAndJudge(stage: Stage, model: ModelServer, planned: AdoptionCase): Promise<Findings> {
+  const { kills, answersAfter } = planned;
+  let daemon = await serve(stage);
+  const asking = stage.caisson('run', '--detach', '--retries', '0', ...argumentsOf(planned.sort));
+  await until('it is accepted', () => stage.ledger().runs().length > 0, LIMIT_MS);
+  let struck = 0;
+  let hadBegun = false;
+  for (const [index, { afterMs, restartMs }] of kills.entries()) {
+    if (index >= answersAfter) await answerOpen(stage);
+    await new Promise((resolve) => setTimeout(resolve, afterMs)); // the moment itself
+    if (hasSealed(stage)) break;
+    look(stage);
+    hadBegun ||= hasCome('agent', { ...stage, root: stage.project.root, ledger: stage.ledger() });
+    killQuietly(daemon);
+    await until('the daemon is gone', () => !isRunning(daemon));
+    struck += 1;
+    await new Promise((resolve) => setTimeout(resolve, restartMs)); // nobody is there
+    daemon = await serve(stage);
+  }
+  await until(
+    'it is sealed',
+    async () => {
+      await answerOpen(stage);
+      return hasSealed(stage);
+    },
+    LIMIT_MS,
+  );
+  await asking; // its daemon may have been killed before it answered
+  await stage.caisson('down', '--now');
+  const violations = await judgeAdopted({ stage, model, hadBegun });
+  const missed = struck === 0 ? 1 : 0;
+  return { outcome: outcomeOf(stage), struck, missed, violations, context: describe(stage, violations) };
+}
+
+function describe(stage: Stage, violations: readonly string[]): string[] {
+  if (violations.length === 0) return [];
+  return stage
+    .ledger()
+    .read()
+    .map(({ type, data }) => `${type} ${JSON.stringify(data).slice(0, 300)}`);
+}
+
+async function serve(stage: Stage): Promise<number> {
+  const { stdout, stderr } = await stage.caisson('up', '-d', '-o', 'json');
+  if (stdout === '') throw new Error(`no daemon: ${stderr}`);
+  return (JSON.parse(stdout) as DaemonStatus).pid;
+}
+
+function hasSealed(stage: Stage): boolean {
+  return stage.ledger().read({ types: ['evidence.sealed'] }).length > 0;
+}
+
+/** A person allows every call that waits. The daemon may be the one that has not adopted the run yet. */
+async function answerOpen(stage: Stage): Promise<void> {
+  for (const { approvalId } of stage.ledger().approvals({ status: 'open' }))
+    await stage.caisson('approve', approvalId);
+}
+
+function outcomeOf(stage: Stage): Outcome {
+  const status = stage.ledger().runs()[0]?.status;
+  if (status === 'interrupted' || status === 'done') return status;
+  return status === undefined ? 'refused' : 'failed';
+}
+
+const PROGRAM =
+  'echo first > work.txt; for i in $(seq 24); do echo $i; sleep 0.5; done; echo more >> work.txt';
+
+function argumentsOf(sort: Sort): string[] {
+  if (sort === 'command') return ['--', 'sh', '-c', PROGRAM];
+  const checked = sort === 'checked' ? ['--verify', 'sleep 4', '--verify-lens', 'verify'] : [];
+  return [...checked, '--runtime', 'native', '--mode', 'full-auto', 'work on it'];
+}
+
+/** Each answer has one token, so that what was answered to its end can be counted. */
+function scriptOf(sort: Sort): ScriptTurn[] {
+  const usage = { inputTokens: 100, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const turn = (command: string): ScriptTurn => ({
+    say: 'word '.repeat(200),
+    fault: 'drip',
+    tool: { intent: 'run-command', command },
+    usage,
+  });
+  const call = sort === 'approval' ? 'rm -rf README.md' : 'sleep 3';
+  return [
+    turn('echo first > work.txt; sleep 2'),
+    turn(call),
+    turn('echo more >> work.txt'),
+    { say: 'Done.', usage },
+  ];
+}
