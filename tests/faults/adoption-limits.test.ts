@@ -126,8 +126,8 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
     expect(typesOf(await expectWhole(project, runId))).not.toContain('run.adopted');
   });
 
-  it('is not adopted within ten seconds: its run is settled, and the daemon serves meanwhile', async () => {
-    const project = createProject();
+  it('is asked for as long as it would wait: then its run is settled, and the daemon serves meanwhile', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 5s }\n' });
     const killed = await serve(project);
     const runId = await detachWaiting(project);
     await untilAt({ project }, runId, 'used');

@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BudgetCaps, Usage } from '@caisson/protocol';
-import type { Books, Budget, BudgetOptions, BudgetStanding, EarlierUse } from './contract.ts';
+import type {
+  Books,
+  Budget,
+  BudgetOptions,
+  BudgetRefusal,
+  BudgetRequest,
+  BudgetStanding,
+  EarlierUse,
+} from './contract.ts';
 import { findPassedFamily } from './family-caps.ts';
 import { costOf, findPrice, tokensOf } from './price-table.ts';
 import { refuseNothing, UNKNOWN_COST_REMEDY } from './refusals.ts';
@@ -32,15 +40,10 @@ export function createBudget(options: BudgetOptions): Budget {
     resume: (run) => void active.set(run.runId, describeActive(run)),
     reserve(request) {
       const { caps, session } = request;
+      const isCapped = isCounting || isScopeCapped(session) || Object.keys(caps).length > 0;
       const nothing = request.usesModel ? refuseNothing(caps) : null;
       if (nothing !== null) return nothing;
-      const isCapped = isCounting || isScopeCapped(session) || Object.keys(caps).length > 0;
-      const refusal = isCapped
-        ? books.alone(() => {
-            sweepReservations(books);
-            return reserve(options, scopes, request);
-          })
-        : null; // nothing to reserve, and no write that admission would wait for
+      const refusal = isCapped ? books.alone(() => reserveSwept(options, scopes, request)) : null; // nothing to reserve, and no write that admission would wait for
       if (refusal === null) active.set(request.runId, describeActive(request));
       return refusal;
     },
@@ -80,6 +83,15 @@ export function createBudget(options: BudgetOptions): Budget {
     standings: (session) =>
       scopes.standings(session ?? null).map((each) => ({ ...each, unknownCosts: countUnknown(books, each) })),
   };
+}
+
+function reserveSwept(
+  options: BudgetOptions,
+  scopes: ReturnType<typeof createScopes>,
+  request: BudgetRequest,
+): BudgetRefusal | null {
+  sweepReservations(options.books);
+  return reserve(options, scopes, request);
 }
 
 /** What is known of a run while it is under way here. */
