@@ -27,6 +27,7 @@ import { compareLogin } from './login-copy.ts';
 import { findLeftWork, type LeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
+import { redactCheckpoint } from './redact-checkpoint.ts';
 import { settleBranch } from './settle-branch.ts';
 import { sumAttempts } from './sum-attempts.ts';
 import { recordInReserve } from './with-reserve.ts';
@@ -110,19 +111,6 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
     warn('workspace', message);
   return { checkpoint, kept, warnings };
-}
-
-function redactCheckpoint(saved: Checkpoint, redact: (text: string) => string): Checkpoint {
-  const { heads, warnings, heldBack, beside } = saved;
-  return {
-    ...saved,
-    heads: heads.map(redact),
-    warnings: warnings.map(redact),
-    ...(beside === undefined
-      ? {}
-      : { beside: beside.map(({ what, get }) => ({ what: redact(what), get: redact(get) })) }),
-    ...(heldBack === undefined ? {} : { heldBack: { ...heldBack, paths: heldBack.paths.map(redact) } }),
-  };
 }
 
 /** The ending waits for all kept events, and its warnings are recorded with it: a second try repeats none. */
