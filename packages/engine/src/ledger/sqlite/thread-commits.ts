@@ -17,7 +17,7 @@ import type { EndingSigner } from '../ending-marks.ts';
 import { LedgerIoError } from '../errors.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { unpackError } from '../pack-error.ts';
-import type { OwnCommits } from './own-commits.ts';
+import type { AddedSpan, OwnCommits } from './own-commits.ts';
 import type { SqliteStorage } from './sqlite-storage.ts';
 import { endThreadTurn, type TurnMemory } from './write-turns.ts';
 import { isRecord, type Answer, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
@@ -143,9 +143,9 @@ export class ThreadCommits implements Commits {
       this.#idle = setTimeout(() => this.#rest(), this.#options.threadIdleMs ?? DEFAULT_IDLE_MS).unref();
     }
     this.#options.own.underWay = this.#flights.size;
-    if (message.lastOffset === 0) return;
-    this.#options.own.notify(message.lastOffset);
-    this.#onCommit();
+    const added = message.answers.flatMap(spanOf);
+    this.#options.own.notify(added);
+    if (added.length > 0) this.#onCommit();
   }
 
   #settle(answer: Answer): void {
@@ -165,6 +165,12 @@ export class ThreadCommits implements Commits {
     this.#flights.clear();
     this.#options.own.underWay = 0;
   }
+}
+
+function spanOf(answer: Answer): AddedSpan[] {
+  if (answer.kind === 'refused') return [];
+  const before = answer.countBefore;
+  return [{ before, last: Math.max(before, answer.events.at(-1)?.offset ?? 0) }];
 }
 
 function toRecorded(
