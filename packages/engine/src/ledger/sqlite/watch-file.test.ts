@@ -28,7 +28,7 @@ beforeEach(() => {
   });
 });
 
-/** Anyone commits: SQLite changes its version, whoever it was. */
+/** Anyone commits: SQLite changes its version for all of them. */
 function commit(events: number): { before: number; last: number } {
   const before = sqlite.count;
   sqlite = { version: sqlite.version + 1, count: before + events };
