@@ -132,7 +132,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
   const clock = systemClock;
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   const recorder = createRecorder({ ledger, clock });
-  const live = createLiveStates((runId) => ledger.read({ runId }));
+  const live = createLiveStates((runId) => ledger.readRun(runId));
   recorder.listen((event) => live.receive(event));
   return {
     clock,

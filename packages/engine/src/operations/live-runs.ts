@@ -58,7 +58,7 @@ async function countRecorded(
   { runId, acceptedAt, host, status }: RunRow,
 ): Promise<LiveRun> {
   const count = new LiveCount(acceptedAt);
-  const events = ledger.read({ runId });
+  const events = await ledger.readRun(runId);
   for (const event of events) count.add(event);
   const launched = events.findLast((event) => event.type === 'attempt.launched');
   // Every command settles what dead hosts left, but for those that can be adopted.

@@ -32,13 +32,8 @@ function answer(one: Answer): void {
 
 function postAnswers(): void {
   if (answers.length === 0) return;
-  const lastOffset = Math.max(0, ...answers.flatMap(offsetsOf));
-  post({ kind: 'committed', answers, lastOffset });
+  post({ kind: 'committed', answers });
   answers = [];
-}
-
-function offsetsOf(one: Answer): number[] {
-  return one.kind === 'recorded' ? one.events.slice(-1).map(({ offset }) => offset) : [];
 }
 
 /** The main thread has the text of what it appended: it does not travel back. */

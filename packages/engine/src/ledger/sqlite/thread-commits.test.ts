@@ -8,7 +8,7 @@ import { threadCpuUsage } from 'node:process';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { isOutage, LedgerGoneError, LedgerIoError } from '../errors.ts';
 import { fact } from '../fixtures/sample-events.ts';
-import { openLedger, type LedgerChange } from '../index.ts';
+import { openLedger, type Ledger, type LedgerChange } from '../index.ts';
 import { openWithThread } from './open-with-thread.ts';
 import { buildThread, openThreadLedger } from './thread-ledger-stage.ts';
 
@@ -24,14 +24,18 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
-const threads = (): number =>
-  process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
-
 test('a process that records little starts no thread', async () => {
-  const ledger = openLedger(file, { threadEntry: join(folder, 'no-such-program.mjs') });
-  const before = threads();
+  let starts = 0;
+  const onStart = (): void => void (starts += 1);
+  process.on('worker', onStart);
+  onTestFinished(() => void process.off('worker', onStart));
+  const { promise: isReady, resolve: onThreadReady } = Promise.withResolvers<void>();
+  const { ledger } = openWithThread(file, { threadEntry: await buildThread(), onThreadReady });
   for (let count = 0; count < 40; count += 1) await ledger.append([fact('run_a')]);
-  expect(threads()).toBe(before);
+  expect(starts).toBe(0);
+  await ledger.append([fact('run_a')]);
+  await isReady;
+  expect(starts).toBe(1);
   await ledger.close();
 });
 
@@ -108,32 +112,39 @@ test('a ledger that was moved away is not written by the thread, and no new one 
 });
 
 test.each([
-  ['ends by itself once nothing is under way', '', '61\n'],
-  ['ends when it wants to, in the middle of an append', 'exit', ''],
-])('a process that never closes its ledger %s', { timeout: 90_000 }, async (_how, how, printed) => {
+  ['ends by itself once nothing is under way', 60, '', '61\n'],
+  ['ends by itself when its thread is ready too late for the last append', 0, '', '1\n'],
+  ['ends when it wants to, in the middle of an append', 60, 'exit', ''],
+])('a process that never closes its ledger %s', { timeout: 90_000 }, async (_how, count, how, printed) => {
   const entry = await buildThread();
-  const { stdout } = await run(process.execPath, [LEAVES, file, entry, '60', how], {
+  const { stdout } = await run(process.execPath, [LEAVES, file, entry, String(count), how], {
     timeout: 60_000,
   });
   expect(stdout).toBe(printed);
   const ledger = openLedger(file);
-  expect(ledger.lastOffset()).toBeGreaterThanOrEqual(60);
+  expect(ledger.lastOffset()).toBeGreaterThanOrEqual(count);
   expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
   await ledger.close();
 });
 
 test('a commit costs the main thread less than it costs without the thread', async () => {
-  const cpuOf = async (ledger: { append: (events: ReturnType<typeof fact>[]) => Promise<unknown> }) => {
+  const cpuOf = async (ledger: Pick<Ledger, 'append'>): Promise<number> => {
     const before = threadCpuUsage();
-    for (let count = 0; count < 40; count += 1)
+    for (let count = 0; count < 5; count += 1)
       await ledger.append(Array.from({ length: 50 }, () => fact('run_a', { padding: 'x'.repeat(2000) })));
     const { user, system } = threadCpuUsage(before);
     return user + system;
   };
   const here = openLedger(join(folder, 'here.db'));
   const away = await openThreadLedger(file);
-  const [alone, withThread] = [await cpuOf(here), await cpuOf(away)];
-  expect(withThread).toBeLessThan(alone);
+  const [alone, withThread]: [number[], number[]] = [[], []];
+  // In turns, and the middle one counts: a busy moment of the machine hits both, and one round alone decides nothing.
+  for (let round = 0; round < 11; round += 1) {
+    alone.push(await cpuOf(here));
+    withThread.push(await cpuOf(away));
+  }
+  const middle = (values: number[]): number | undefined => values.toSorted((a, b) => a - b)[5];
+  expect(middle(withThread)).toBeLessThan(middle(alone) ?? 0);
   await here.close();
   await away.close();
 });

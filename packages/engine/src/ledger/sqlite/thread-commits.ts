@@ -17,7 +17,7 @@ import type { EndingSigner } from '../ending-marks.ts';
 import { LedgerIoError } from '../errors.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { unpackError } from '../pack-error.ts';
-import type { OwnCommits } from './own-commits.ts';
+import type { AddedSpan, OwnCommits } from './own-commits.ts';
 import type { SqliteStorage } from './sqlite-storage.ts';
 import { endThreadTurn, type TurnMemory } from './write-turns.ts';
 import { isRecord, type Answer, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
@@ -102,6 +102,11 @@ export class ThreadCommits implements Commits {
     return worker;
   }
 
+  #restLater(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#rest(), this.#options.threadIdleMs ?? DEFAULT_IDLE_MS).unref();
+  }
+
   /** Nothing came for a while: what comes next is written here, until it is much again. */
   #rest(): void {
     if (this.#thread.kind !== 'ready' || this.#flights.size > 0) return;
@@ -119,7 +124,6 @@ export class ThreadCommits implements Commits {
     const data: ThreadData = { file, identity, patienceMs, endings, turns };
     // It reads no environment, and flags of this process may not be for threads.
     const worker = new Worker(threadEntry, { workerData: data, env: {}, execArgv: [], name: 'ledger' });
-    worker.unref();
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     let reason: unknown = new Error('it ended');
     worker.on('message', (message: FromThread) => this.#receive(worker, gone, message));
@@ -128,24 +132,26 @@ export class ThreadCommits implements Commits {
       if ('worker' in this.#thread && this.#thread.worker === worker) this.#end(reason);
       resolve();
     });
+    worker.unref(); // T3: after the listeners, because one for messages keeps the process alive again
     this.#thread = { kind: 'starting', worker, gone };
   }
 
   #receive(worker: Worker, gone: Promise<void>, message: FromThread): void {
     if (message.kind === 'ready') {
       this.#thread = { kind: 'ready', worker, gone };
+      this.#restLater();
       this.#options.onThreadReady?.();
       return;
     }
     for (const answer of message.answers) this.#settle(answer);
     if (this.#flights.size === 0) {
       worker.unref();
-      this.#idle = setTimeout(() => this.#rest(), this.#options.threadIdleMs ?? DEFAULT_IDLE_MS).unref();
+      this.#restLater();
     }
     this.#options.own.underWay = this.#flights.size;
-    if (message.lastOffset === 0) return;
-    this.#options.own.notify(message.lastOffset);
-    this.#onCommit();
+    const added = message.answers.flatMap(spanOf);
+    this.#options.own.notify(added);
+    if (added.length > 0) this.#onCommit();
   }
 
   #settle(answer: Answer): void {
@@ -165,6 +171,12 @@ export class ThreadCommits implements Commits {
     this.#flights.clear();
     this.#options.own.underWay = 0;
   }
+}
+
+function spanOf(answer: Answer): AddedSpan[] {
+  if (answer.kind === 'refused') return [];
+  const before = answer.countBefore;
+  return [{ before, last: Math.max(before, answer.events.at(-1)?.offset ?? 0) }];
 }
 
 function toRecorded(

@@ -44,8 +44,8 @@ export type Answer =
 
 export type FromThread =
   | { readonly kind: 'ready' }
-  /** All answers of one commit, and the highest offset among them; 0 when nothing was recorded. */
-  | { readonly kind: 'committed'; readonly answers: readonly Answer[]; readonly lastOffset: number };
+  /** All answers of one commit, in its order. */
+  | { readonly kind: 'committed'; readonly answers: readonly Answer[] };
 
 export function isRecord(event: Place | EventRecord): event is EventRecord {
   return 'id' in event;

@@ -19,21 +19,36 @@ interface Watched {
   readonly own: OwnCommits | undefined;
 }
 
-/** Calls back when another process has committed. */
+/**
+ * Calls back when another process has committed. SQLite says that someone has, not who, and events have their places: those
+ * that our own connection did not put there are of others. A slot or a value has no place; the news of our own commit, which
+ * everyone who waits for a slot gets, covers what came before it.
+ */
 export function watchFile({ file, readVersion, readCount, own }: Watched, onChange: () => void): () => void {
   let version = readVersion();
+  /** The last event that was reported, by us or by our own connection. */
+  let known = own === undefined ? 0 : readCount();
+  const look = () => {
+    version = readVersion();
+    if (own !== undefined) known = readCount();
+  };
   const check = () => {
     // It may be our own commit that is seen here; its answer comes in a moment, and then this is looked at.
     if (own !== undefined && own.underWay > 0) return;
-    const current = readVersion();
-    if (current === version) return;
-    version = current;
+    if (readVersion() === version) return;
+    look();
     onChange();
   };
-  // What else was committed before our own commit was answered is covered by the news of that.
-  const stopListening = own?.listen((lastOffset) => {
-    version = readVersion();
-    if (readCount() > lastOffset) onChange();
+  const stopListening = own?.listen((added) => {
+    if (added.length === 0) return check();
+    let isNews = false;
+    for (const { before, last } of added) {
+      isNews ||= before > known;
+      known = Math.max(known, last);
+    }
+    const told = known;
+    if (own.underWay === 0) look();
+    if (isNews || known > told) onChange();
   });
   const poll = setInterval(check, POLL_MS);
   poll.unref();
