@@ -21,12 +21,15 @@ const HANDOVER = {
 };
 
 /** A worker that records its calls. */
-async function listen({
-  withinMs = 60_000,
-  claimMs = 10_000,
-  wallMs = 60_000,
-  standing = 'driven' as 'waiting' | 'driven' | 'alone',
-} = {}) {
+async function listen(
+  options: {
+    withinMs?: number;
+    claimMs?: number;
+    wallMs?: number;
+    standing?: 'waiting' | 'driven' | 'alone';
+  } = {},
+) {
+  const { withinMs = 60_000, claimMs = 10_000, wallMs = 60_000, standing = 'driven' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'caisson-adoption-'));
   const socket = join(folder, 'control.sock');
   const done: string[] = [];
