@@ -39,7 +39,7 @@ async function listen(
     {
       job: {
         ...{ nonce: CLAIM.nonce, secrets: [{ name: 'TOKEN', value: 'hidden' }] },
-        ...{ runId: 'run_00000000000000000001' as never, wallMs, graceMs: 5000 },
+        ...{ runId: 'run_00000000000000000001', wallMs, graceMs: 5000 },
       },
       control: {
         waitForNext: (onAlone) => (alone = onAlone),
