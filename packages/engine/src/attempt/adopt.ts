@@ -8,7 +8,7 @@
  * AT4  A failure that would be tried again ends the run: what it needs for another attempt died with its host.
  */
 import { ADOPTION_VERSION, type DataOf } from '@caisson/protocol';
-import { WorkerHandle, type AdoptedWorker } from '../compute/index.ts';
+import { WorkerHandle, WorkerUnreachableError, type AdoptedWorker } from '../compute/index.ts';
 import { parseRequest, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
@@ -143,4 +143,9 @@ function listUnreceived(events: readonly StoredEvent[]): { kind: 'message'; id: 
       ? [{ kind: 'message' as const, id: event.data.messageId, body: event.data.body }]
       : [],
   );
+}
+
+/** Why a run is settled by its own host as recovery would do it. */
+export function describeBreak(error: Error): string {
+  return error instanceof WorkerUnreachableError ? error.message : `the host failed: ${error.message}`;
 }

@@ -1,4 +1,4 @@
-export { adoptAttempt } from './adopt.ts';
+export { adoptAttempt, describeBreak } from './adopt.ts';
 export { demandOwner } from './demand-owner.ts';
 export { awaitDelivery, describeActiveRun, leaveRun, stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';

@@ -10,10 +10,10 @@ import {
   type FeedQuery,
   type RunRecord,
 } from '../ledger/index.ts';
-import { WorkerUnreachableError } from '../compute/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
   adoptAttempt,
+  describeBreak,
   demandOwner,
   describeActiveRun,
   awaitDelivery,
@@ -207,10 +207,6 @@ async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): 
   }
   const retry = { attemptsLeft: 0, delayMs: 0 };
   await settleWithoutWorker(rooms, entry, { attempt, failure: failureOf(error), retry });
-}
-
-function describeBreak(error: Error): string {
-  return error instanceof WorkerUnreachableError ? error.message : `the host failed: ${error.message}`;
 }
 
 async function driveRun(rooms: DispatchRooms, entry: ActiveRun, run: AdmittedRun): Promise<void> {

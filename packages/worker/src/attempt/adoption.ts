@@ -129,7 +129,7 @@ function findRefusal(
   if (claim.version !== ADOPTION_VERSION)
     return `this worker speaks version ${ADOPTION_VERSION} of adoption, not ${claim.version}`;
   if (own.standing === 'waiting') return 'nothing has begun yet, and this worker ends with its host';
-  // Whoever owns the run in the ledger may ask again when its answer was lost.
+  // The host that owns the run in the ledger may ask again when its answer was lost.
   const isNext = claim.epoch > own.epoch || (claim.epoch === own.epoch && own.standing === 'alone');
   return isNext ? null : `epoch ${own.epoch} has this run already`;
 }
