@@ -1,7 +1,6 @@
 /** One request to a model and its answer: what it used, by its own word or by an estimate, and which tools it called. */
 import type { EarlyStop, ModelError, TokenCounts } from '@caisson/protocol';
 import { tokensInBackground, tokensOfBytes, tokensOfPiece } from './estimate-usage.ts';
-import { createKeptBytes, type KeepLimit } from './kept-bytes.ts';
 import { readCalls, type ToolCall } from './read-calls.ts';
 import { readError } from './read-error.ts';
 import { readStop } from './read-stop.ts';
@@ -17,8 +16,6 @@ export const NO_TOKENS: TokenCounts = {
 
 export interface CountedAnswer {
   send(chunk: Buffer): void;
-  /** The request is complete, or nothing more of it counts: it is read once, and its memory is released. Idempotent. */
-  sentAll(): void;
   receive(value: unknown): void;
   miss(bytes: number): void;
   /** Its name, or that of the request. */
@@ -46,9 +43,9 @@ export interface AnswerCounts {
   sent(): void;
 }
 
-/** `path` names the model in Gemini's requests. `limit` is for the bodies of all requests. */
-export function createCountedAnswer(path: string, counts: AnswerCounts, limit: KeepLimit): CountedAnswer {
-  const request = createRequestBody(counts.sent, limit);
+/** `path` names the model in Gemini's requests. */
+export function createCountedAnswer(path: string, counts: AnswerCounts): CountedAnswer {
+  const request = createRequestBody(counts.sent);
   const calls = createCallList(counts.called);
   let model: string | null = null;
   let said = NO_TOKENS;
@@ -60,7 +57,6 @@ export function createCountedAnswer(path: string, counts: AnswerCounts, limit: K
   const nameModel = (): string => model ?? request.model() ?? /\/models\/([^/:]+):/.exec(path)?.[1] ?? '';
   return {
     send: request.add,
-    sentAll: request.end,
     miss: (bytes) => void (written += tokensOfBytes(bytes)),
     get model() {
       return nameModel();
@@ -128,50 +124,40 @@ function createCallList(onCall: () => void): {
   };
 }
 
-/**
- * Kept until it is complete: a request of many megabytes is only counted. Reports of what is under way do not read it,
- * because each piece may be followed by one.
- */
-function createRequestBody(
-  onAdd: () => void,
-  limit: KeepLimit,
-): {
+/** Kept until it is known whether the answer names its model: a request of many megabytes is only counted. */
+function createRequestBody(onAdd: () => void): {
   add(this: void, chunk: Buffer): void;
-  end(this: void): void;
   bytes(): number;
   model(): string | null;
   offersTools(this: void): boolean;
 } {
-  const kept = createKeptBytes(MAX_BODY_BYTES, limit);
+  let parts: Buffer[] = [];
   let bytes = 0;
-  let isEnded = false;
-  let model: string | null = null;
-  let offersTools = false;
+  let read: { bytes: number; model: string | null; hasTools: boolean } | null = null;
+  /** Parsed once as long as nothing is added. */
+  const look = (): { model: string | null; hasTools: boolean } => {
+    if (read?.bytes === bytes) return read;
+    const body = parseJson(parts);
+    read = { bytes, model: readUsage(body)?.model ?? null, hasTools: hasTools(body) };
+    return read;
+  };
   return {
     add(chunk) {
       bytes += chunk.length;
-      if (!isEnded) kept.add(chunk);
+      if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
+      else parts = [];
       onAdd();
     },
-    end() {
-      if (isEnded) return;
-      isEnded = true;
-      const text = kept.text();
-      kept.clear();
-      const body = text === null ? null : parseJson(text);
-      model = readUsage(body)?.model ?? null;
-      // What is too long to be kept is no title or summary.
-      offersTools = text === null || hasTools(body);
-    },
     bytes: () => bytes,
-    model: () => model,
-    offersTools: () => offersTools,
+    model: () => look().model,
+    // What is too long to be kept is no title or summary.
+    offersTools: () => bytes > MAX_BODY_BYTES || look().hasTools,
   };
 }
 
-function parseJson(text: string): unknown {
+function parseJson(parts: readonly Buffer[]): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(Buffer.concat(parts).toString('utf8'));
   } catch {
     return null;
   }

@@ -8,7 +8,7 @@ import type { ConnectionLog } from './connection-log.ts';
 import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
 import type { ModelApi } from '@caisson/protocol';
 import { NetworkOpenError } from './errors.ts';
-import { AGENT_OPTIONS, exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
+import { exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
 import { dropLongWait, dropOverrides, endToEndHeaders, requestHeaders } from './headers.ts';
 import { findOperation } from './model-operations.ts';
 import { plainLineEnds } from './plain-line-ends.ts';
@@ -90,7 +90,10 @@ export function serveDoorways(
     return;
   }
   const { outgoing, recordedPath, counted } = judged;
-  if (counted !== null) response.once('close', () => counted.closed(response.writableFinished));
+  if (counted !== null) {
+    request.on('data', counted.send);
+    response.once('close', () => counted.closed(response.writableFinished));
+  }
   exchange({
     request,
     response,
@@ -99,7 +102,6 @@ export function serveDoorways(
     path: outgoing.path,
     recordedPath,
     headers: outgoing.headers,
-    sending: counted,
     reach: counted,
     answer: (upstream) => cleanAnswer(doorway, counted, request.method === 'HEAD', upstream),
   });
@@ -160,7 +162,7 @@ function createDoorway(name: string, endpoint: string, pathPrefix: string, swap:
     );
   const isSecure = base.protocol === 'https:';
   const port = base.port === '' ? (isSecure ? 443 : 80) : Number(base.port);
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)(AGENT_OPTIONS);
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
   const host = base.hostname.replaceAll(/^\[|\]$/g, '');
   return {
     name,

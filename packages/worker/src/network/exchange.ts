@@ -2,7 +2,6 @@
 import {
   request as httpRequest,
   type Agent as HttpAgent,
-  type ClientRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type RequestOptions,
@@ -13,11 +12,9 @@ import { pipeline, type Duplex } from 'node:stream';
 import { awaitConnection } from './await-connection.ts';
 import type { OpenConnection } from './connection-log.ts';
 import { PrivateAddressError } from './errors.ts';
-import { gatherChunks, MAX_WAITING_BYTES } from './gather-chunks.ts';
 import { refuseRequest } from './refuse.ts';
 
 export const IDLE_MS = 15 * 60_000;
-export const AGENT_OPTIONS = { keepAlive: true, highWaterMark: MAX_WAITING_BYTES };
 
 export interface Destination {
   readonly isSecure: boolean;
@@ -36,8 +33,6 @@ export interface ExchangeOptions {
   readonly recordedPath: string;
   readonly headers: OutgoingHttpHeaders;
   readonly connection: OpenConnection;
-  /** Told what of the request is sent. */
-  readonly sending?: { send(piece: Buffer): void; sentAll(): void } | null;
   /** Told whether the server was reached. */
   readonly reach?: { connected(): void; unreached(why: string): void } | null;
   answer(upstream: IncomingMessage): HandedOn | NotHandedOn;
@@ -75,8 +70,8 @@ export function exchange(options: ExchangeOptions): void {
     }),
   );
   outgoing.setTimeout(IDLE_MS, () => outgoing.destroy(new Error(`silent for ${IDLE_MS / 60_000} minutes`)));
-  const { socket } = request; // a request that is destroyed has none
-  sendBody(options, outgoing);
+  request.on('data', (chunk: Buffer) => connection.addUp(chunk.length));
+  pipeline(request, outgoing, () => undefined);
 
   outgoing.once('response', (upstream) => {
     const status = upstream.statusCode ?? 502;
@@ -87,21 +82,20 @@ export function exchange(options: ExchangeOptions): void {
       refuseRequest(response, answer.status, `caisson: ${destination.name} ${answer.why}`);
       return;
     }
-    const body = gatherChunks(upstream, () => upstream.destroy());
-    body.on('data', (piece: Buffer) => {
-      connection.addDown(piece.length);
+    upstream.on('data', (chunk: Buffer) => {
+      connection.addDown(chunk.length);
       options.reach?.connected();
     });
     // Without the server's text beside the status: clients do not need it, and a key could be in it.
     response.writeHead(status, answer.headers);
     response.flushHeaders();
-    pipeline([body, ...answer.through, response], (error) => {
+    pipeline([upstream, ...answer.through, response], (error) => {
       connection.end(error ? 'failed' : 'allowed', `${label} ${status}${error ? `: ${error.message}` : ''}`);
     });
   });
   outgoing.on('error', (error: Error) => {
     const isRefused = error instanceof PrivateAddressError;
-    const hasClientLeft = socket.destroyed;
+    const hasClientLeft = request.socket.destroyed;
     if (!isConnected && !hasClientLeft) options.reach?.unreached(error.message);
     connection.end(isRefused ? 'denied' : 'failed', `${label}: ${error.message}`);
     const message = `caisson: ${destination.name} could not be reached: ${error.message}`;
@@ -110,15 +104,4 @@ export function exchange(options: ExchangeOptions): void {
   response.once('close', () => {
     if (!response.writableFinished) outgoing.destroy(new Error('the client disconnected'));
   });
-}
-
-function sendBody({ request, connection, sending }: ExchangeOptions, outgoing: ClientRequest): void {
-  // What is left of a refused upload is not kept: the connection ends with the answer.
-  const body = gatherChunks(request, () => request.resume());
-  body.on('data', (piece: Buffer) => {
-    connection.addUp(piece.length);
-    sending?.send(piece);
-  });
-  body.once('end', () => sending?.sentAll());
-  pipeline(body, outgoing, () => undefined);
 }

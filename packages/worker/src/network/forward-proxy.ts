@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionLog } from './connection-log.ts';
-import { AGENT_OPTIONS, exchange } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import { endToEndHeaders, requestHeaders } from './headers.ts';
 import { parseTarget, type HostRules, type Target } from './host-rules.ts';
 import { openTunnel } from './open-tunnel.ts';
@@ -24,7 +24,7 @@ export function createForwardProxy(
   log: ConnectionLog,
   resolveName: ResolveName,
 ): ForwardProxy {
-  const agent = new Agent(AGENT_OPTIONS);
+  const agent = new Agent({ keepAlive: true });
   const tunnels = new Set<Socket>();
   const lookupFor = ({ port }: Target) =>
     createVettedLookup(resolveName, (address) => rules.allowsAddress(address, port));

@@ -15,7 +15,6 @@ import {
 import { NetworkOpenError } from './errors.ts';
 import { IDLE_MS } from './exchange.ts';
 import { createForwardProxy, type ForwardProxy } from './forward-proxy.ts';
-import { MAX_WAITING_BYTES } from './gather-chunks.ts';
 import { createHostRules } from './host-rules.ts';
 import { refuseTunnel } from './refuse.ts';
 import { resolveBySystem } from './vetted-lookup.ts';
@@ -68,8 +67,7 @@ export async function openNetwork(
 
 /** The server inside: the request decides whether the broker or the proxy answers. */
 function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: ConnectionLog): Server {
-  const limits = { maxHeaderSize: MAX_HEADER_BYTES, highWaterMark: MAX_WAITING_BYTES, noDelay: true };
-  const server = createServer(limits, (request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
     request.on('error', () => response.destroy());
     response.on('error', () => response.destroy()); // a client that disconnects must never become an uncaught error
     if ((request.url ?? '').startsWith('/')) serveDoorways(doorways, log, request, response);

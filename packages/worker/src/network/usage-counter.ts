@@ -13,7 +13,6 @@ import {
 } from './answer-reader.ts';
 import type { WatchedUsage } from './contract.ts';
 import { createCountedAnswer, plusTokens, type CountedAnswer } from './counted-answer.ts';
-import { createKeepLimit, type KeepLimit } from './kept-bytes.ts';
 import { createModelReach, type ModelReach } from './model-reach.ts';
 import { createModelStanding, type Outcome } from './model-standing.ts';
 import { errorOfStatus } from './read-error.ts';
@@ -32,8 +31,6 @@ export interface UsageCounter extends WatchedUsage {
 export interface CountedRequest {
   /** A piece of the request's body. */
   send(chunk: Buffer): void;
-  /** The request is complete. */
-  sentAll(): void;
   /**
    * The answer's head arrived. Returns a stream for its body, or null when nothing was charged. `isReadable`: the body
    * is decoded before.
@@ -60,8 +57,6 @@ export function createUsageCounter(
   const tally = new Tally(tidy);
   const standing = createModelStanding(clock);
   const reach = createModelReach(clock);
-  // Two limits: large requests do not make an answer unreadable.
-  const kept = { requests: createKeepLimit(), answers: createKeepLimit() };
   const counter: UsageCounter = {
     onChange: () => undefined,
     onGrowth: () => undefined,
@@ -88,7 +83,7 @@ export function createUsageCounter(
       };
       const counted = countRequest(
         {
-          ...{ tally, standing, reach, kept, startedMs, open, ended },
+          ...{ tally, standing, reach, startedMs, open, ended },
           tidy: (text) => tidy(text, MAX_DETAIL),
           changed: () => counter.onChange(),
           grew: () => counter.onGrowth(),
@@ -125,7 +120,6 @@ interface Counting {
   readonly tally: Tally;
   readonly standing: ReturnType<typeof createModelStanding>;
   readonly reach: ModelReach;
-  readonly kept: { readonly requests: KeepLimit; readonly answers: KeepLimit };
   readonly startedMs: number;
   readonly open: Set<OpenRequest>;
   /** A reason without secrets, and short. */
@@ -136,7 +130,7 @@ interface Counting {
 }
 
 function countRequest(counting: Counting, path: string): CountedRequest {
-  const { tally, standing, reach, kept, startedMs, open, tidy, changed, ended } = counting;
+  const { tally, standing, reach, startedMs, open, tidy, changed, ended } = counting;
   const isAlone = standing.underWay === 0;
   standing.begin();
   const answer = createGrowingAnswer(counting, path);
@@ -147,7 +141,6 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
     open.delete(request);
-    answer.sentAll();
     const estimate = isCharged ? tally.estimate(answer, how === 'whole') : null;
     if (ordinal !== null && how !== 'whole') tally.cut += 1;
     if (answer.stop === 'refusal') tally.refusals += 1;
@@ -167,7 +160,6 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   };
   return {
     send: answer.send,
-    sentAll: answer.sentAll,
     connected: reach.connected,
     unreached(why) {
       reach.unreached(startedMs);
@@ -187,17 +179,15 @@ function countRequest(counting: Counting, path: string): CountedRequest {
       ordinal = tally.answers += 1;
       if (isForTask()) tally.beginForTask(ordinal);
       changed();
-      return isReadable
-        ? createAnswerReader(contentType, listener, kept.answers)
-        : createBlindReader(listener);
+      return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
     },
   };
 }
 
 /** Reports whatever adds to its counts or to its estimate. */
-function createGrowingAnswer({ tally, standing, kept, grew }: Counting, path: string): CountedAnswer {
-  const counts = {
-    add(model: string, more: TokenCounts) {
+function createGrowingAnswer({ tally, standing, grew }: Counting, path: string): CountedAnswer {
+  return createCountedAnswer(path, {
+    add(model, more) {
       tally.add(model, more);
       grew();
     },
@@ -206,8 +196,7 @@ function createGrowingAnswer({ tally, standing, kept, grew }: Counting, path: st
       grew();
     },
     sent: grew,
-  };
-  return createCountedAnswer(path, counts, kept.requests);
+  });
 }
 
 function describeCall(
