@@ -131,21 +131,23 @@ function createRequestBody(onAdd: () => void): {
   model(): string | null;
   offersTools(this: void): boolean;
 } {
-  let parts: Buffer[] = [];
+  /** One buffer that grows: chunks of one byte each would take a hundred times their size. */
+  let kept = Buffer.alloc(0);
   let bytes = 0;
   let read: { bytes: number; model: string | null; hasTools: boolean } | null = null;
   /** Parsed once as long as nothing is added. */
   const look = (): { model: string | null; hasTools: boolean } => {
     if (read?.bytes === bytes) return read;
-    const body = parseJson(parts);
+    const body = parseJson(kept.subarray(0, bytes));
     read = { bytes, model: readUsage(body)?.model ?? null, hasTools: hasTools(body) };
     return read;
   };
   return {
     add(chunk) {
-      bytes += chunk.length;
-      if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
-      else parts = [];
+      const end = bytes + chunk.length;
+      kept = end > MAX_BODY_BYTES ? Buffer.alloc(0) : withRoom(kept, bytes, end);
+      if (kept.length > 0) chunk.copy(kept, bytes);
+      bytes = end;
       onAdd();
     },
     bytes: () => bytes,
@@ -155,9 +157,16 @@ function createRequestBody(onAdd: () => void): {
   };
 }
 
-function parseJson(parts: readonly Buffer[]): unknown {
+function withRoom(kept: Buffer<ArrayBuffer>, used: number, size: number): Buffer<ArrayBuffer> {
+  if (size <= kept.length) return kept;
+  const larger = Buffer.allocUnsafe(Math.min(MAX_BODY_BYTES, Math.max(size, 2 * kept.length, 4096)));
+  kept.copy(larger, 0, 0, used);
+  return larger;
+}
+
+function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
   }
