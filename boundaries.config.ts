@@ -44,7 +44,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       redaction: [],
       processes: [],
       files: ['processes'],
-      git: ['processes', 'files'],
+      git: ['processes', 'files', 'redaction'],
       staging: ['files', 'git'],
       patch: ['files', 'git', 'staging'],
       risk: ['files', 'git'],
@@ -67,13 +67,14 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       commands: ['attempt', 'view'],
       coordination: ['attempt', 'runtimes', 'view'],
       steps: ['attempt', 'network', 'runtimes', 'overlay', 'commands'],
+      resident: ['attempt', 'network', 'view'],
       pipeline: ['attempt', 'runtimes', 'view', 'overlay', 'commands', 'coordination', 'steps'],
     },
   },
   engine: {
     roots: ['engine.ts', 'caisson.ts', 'caisson-contract.ts', 'index.ts', 'composition/', 'operations/'],
     constructsInRoots: true,
-    contracts: { 'caisson-contract.ts': ['api'] },
+    contracts: { 'caisson-contract.ts': ['api', 'handoff'] },
     rooms: {
       // Types only, but for platform: it works with the contract.
       api: ['admission', 'bus', 'config', 'evidence', 'session'],
@@ -102,7 +103,11 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       attempt: [...['admission', 'ledger', 'store', 'workspace', 'compute', 'supervision', 'budget']],
       recovery: ['admission', 'attempt', 'ledger', 'workspace', 'compute', 'hosts'],
       dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
+      residents: ['ledger', 'admission', 'compute', 'questions', 'config', 'bus'],
       daemon: ['ledger'],
+      telemetry: ['ledger'],
+      // Stands on the contract, as a face does.
+      handoff: ['admission'],
     },
   },
 };
@@ -116,6 +121,7 @@ export const PRIVILEGES = {
     'packages/ground/src/': 'every process of host and worker is started here',
     'packages/engine/src/ledger/sqlite/commit-thread.ts': 'the program of the thread of the ledger',
     'packages/engine/src/ledger/sqlite/thread-commits.ts': 'starts that thread',
+    'packages/worker/src/resident/guest/': "runs inside the sandbox; the user's code has threads of its own",
     'packages/worker/src/inside/relay.ts': 'runs inside the sandbox and starts the program it was given',
     'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',
     'packages/worker/src/acp/': 'runs inside the sandbox and starts the agent it speaks to',
@@ -130,12 +136,15 @@ export const PRIVILEGES = {
   printing: {
     'packages/cli/src/main.ts': 'gives the streams to the output, which escapes all that commands print',
     'packages/worker/src/attempt/line-writer.ts': "the worker's protocol goes over stdout",
+    'packages/worker/src/resident/host-link.ts': "the protocol of a resident's worker goes over stdout",
+    'packages/worker/src/resident/guest/': 'a separate program, inside the sandbox',
     'packages/worker/src/inside/': 'separate programs, inside the sandbox',
     'packages/worker/src/native/': 'a separate program, inside the sandbox',
     'packages/worker/src/acp/': 'a separate program, inside the sandbox',
     'packages/testkit/src/serve.ts': 'a program for tests in other languages',
   },
   'computed-import': {
+    'packages/worker/src/resident/guest/run-thread.ts': "loads the user's file, inside the sandbox",
     'packages/engine/src/ledger/sqlite/find-addon.ts': 'the compiled part of SQLite is beside the bundle',
     'packages/worker/src/steps/load-driver.ts':
       'an adapter is loaded from the bytes whose digest was checked',

@@ -9,6 +9,8 @@ export interface BenchRow {
   /** What was promised, in words, e.g. `>= 10x`. */
   readonly target: string;
   readonly met: boolean;
+  /** What the number consists of: lines that are printed below it. */
+  readonly details?: readonly string[];
 }
 
 /** A module that measures. Importing it must do nothing. */

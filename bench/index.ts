@@ -9,6 +9,7 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   folders: './folders.ts',
   dispatch: './dispatch.ts',
   daemon: './daemon.ts',
+  cost: './cost.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',
   coordination: './coordination.ts',
@@ -17,4 +18,6 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   footprint: './footprint.ts',
   streaming: './streaming.ts',
   'read-model': './read-model.ts',
+  telemetry: './telemetry.ts',
+  residents: './residents.ts',
 };

@@ -8,6 +8,7 @@ import { measureInTurns } from './alternate.ts';
 import type { BenchRow } from './bench-row.ts';
 import { createScratch, timeProgram, type Scratch } from './dispatch/scratch.ts';
 import { fillLedger } from './read-model/fill-ledger.ts';
+import { openLocalStore } from '../packages/engine/src/store/index.ts';
 
 const SMALL = 1000;
 const LARGE = Number(process.env['CAISSON_BENCH_RUNS'] ?? 50_000);
@@ -23,7 +24,8 @@ interface Filled {
 export async function run(): Promise<BenchRow[]> {
   const [small, large] = [createScratch('small-ledger'), createScratch('large-ledger')];
   try {
-    return await measure(await fill(small, SMALL), await fill(large, LARGE));
+    const filled = [await fill(small, SMALL), await fill(large, LARGE)] as const;
+    return [...(await measure(...filled)), ...(await measureWalks(...filled))];
   } finally {
     small.remove();
     large.remove();
@@ -33,7 +35,9 @@ export async function run(): Promise<BenchRow[]> {
 /** A run that happened makes the state folder. */
 async function fill(scratch: Scratch, runs: number): Promise<Filled> {
   await timeProgram(process.execPath, [CLI, 'run', '--workspace', 'empty', '--', 'true'], scratch);
-  const ids = await fillLedger(join(scratch.project, '.caisson/ledger.db'), runs);
+  const state = join(scratch.project, '.caisson');
+  const { digest } = await openLocalStore(join(state, 'store')).putBlob(Buffer.from('seal'));
+  const ids = await fillLedger(join(state, 'ledger.db'), runs, digest);
   writeFileSync(join(scratch.root, 'report.cjs'), REPORT);
   return { scratch, ids };
 }
@@ -66,6 +70,28 @@ const COMMANDS: Readonly<Record<string, (runId: string) => string[]>> = {
   'open approvals': () => ['approvals'],
   'open questions': () => ['questions'],
 };
+
+/** What goes through the whole ledger takes its time, and the memory of a small one and some bytes for each blob. */
+const WALKS: Readonly<Record<string, string[]>> = {
+  gc: ['gc'],
+  doctor: ['doctor'],
+};
+const WALK_AT_MOST_MB = 300;
+
+async function measureWalks(small: Filled, large: Filled): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const [name, args] of Object.entries(WALKS)) {
+    const [few, many] = [await runMeasured(small.scratch, args), await runMeasured(large.scratch, args)];
+    const memory = row(`${name}, peak memory`, 'MB', many.kb / 1000, few.kb / 1000);
+    const isMet = memory.value <= WALK_AT_MOST_MB;
+    rows.push({ ...memory, target: `<= ${WALK_AT_MOST_MB} MB`, met: isMet });
+    // A second is allowed for the start.
+    const perRun = (ms: number, runs: number): number => (1000 * ms) / (runs + SMALL);
+    const [each, peer] = [perRun(many.ms, LARGE), perRun(few.ms, SMALL)];
+    rows.push(row(`${name}, time of a run`, 'us', each, peer));
+  }
+  return rows;
+}
 
 const REPORT = `process.on('exit', () =>
   require('node:fs').writeFileSync(__dirname + '/kb', String(process.resourceUsage().maxRSS)));\n`;

@@ -58,6 +58,7 @@ function formatRow(row: BenchRow): string {
     `  ${'caisson'.padEnd(66)} ${ours.padStart(22)}`,
     `  ${row.peer.padEnd(66)} ${peer.padStart(22)}`,
     `  ${`ratio ${formatNumber(row.ratio)}x, target ${row.target}`.padEnd(66)} ${(row.met ? 'met' : 'MISSED').padStart(22)}`,
+    ...(row.details ?? []).map((detail) => `    ${detail}`),
   ].join('\n');
 }
 

@@ -1,5 +1,6 @@
 // A worktree of a 700-file repository against `git worktree add --detach` of it, and the whole custody of an attempt
-// (prepare, capture, checkpoint, remove) against the same; capture against `git add` + `git diff` by hand.
+// (prepare, capture, checkpoint, remove) against the same; capture against `git add` + `git diff` by hand. And a worktree of a
+// remote that was fetched, against `git worktree add` there.
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,13 @@ import {
   type PreparedWorkspace,
   type Workspaces,
 } from '../packages/engine/src/workspace/index.ts';
-import { capturePatch, createStamp, proveApplies, type CapturedPatch } from '../packages/ground/src/index.ts';
+import {
+  capturePatch,
+  createStamp,
+  parseRemoteAddress,
+  proveApplies,
+  type CapturedPatch,
+} from '../packages/ground/src/index.ts';
 import type { BenchRow } from './bench-row.ts';
 
 const execute = promisify(execFile);
@@ -56,6 +63,7 @@ async function measure(folder: string): Promise<BenchRow[]> {
   }
   const add = median(times.worktree);
   return [
+    ...describeRemote(await measureRemote(folder, root, workspaces)),
     row(
       'workspace: prepare a worktree of 700 files',
       median(times.prepare),
@@ -78,6 +86,60 @@ async function measure(folder: string): Promise<BenchRow[]> {
       3,
     ),
   ];
+}
+
+const AT_ONCE = 64;
+
+type RemoteTimes = Awaited<ReturnType<typeof measureRemote>>;
+
+function describeRemote(remote: RemoteTimes): BenchRow[] {
+  return [
+    row(
+      'workspace: prepare a worktree of a remote of 700 files, once fetched',
+      median(remote.prepare),
+      'git worktree add --detach',
+      median(remote.worktree),
+      1.2,
+    ),
+    {
+      ...{ name: 'workspace: 64 worktrees of a remote at once, that failed', unit: 'failures' },
+      ...{
+        value: remote.failures,
+        peer: 'made at once',
+        peerValue: AT_ONCE,
+        ratio: remote.failures / AT_ONCE,
+      },
+      ...{ target: '0', met: remote.failures === 0 },
+    },
+  ];
+}
+
+/** A remote behind a path: how far the network is makes no difference once it is fetched. */
+async function measureRemote(folder: string, root: string, workspaces: Workspaces) {
+  const bare = join(folder, 'bare.git');
+  await git(folder, 'clone', '-q', '--bare', root, bare);
+  const place = { projectRoot: join(folder, 'home'), stateDir: join(folder, 'home/.caisson') };
+  await mkdir(place.projectRoot);
+  const order = { ...place, remote: parseRemoteAddress(bare, folder), access: {}, timeoutMs: 60_000 };
+  const prepare = async (name: string): Promise<number> => {
+    const run = { runId: `run_${name.padStart(20, '0')}`, attempt: 1 };
+    const fetched = await workspaces.fetchBase({ ...order, ...run, maxBytes: 2 ** 30 });
+    const options = { ...place, ...run, kind: 'worktree', include: [], fetched } as const;
+    let prepared: PreparedWorkspace | undefined;
+    const ms = await time(async () => void (prepared = await workspaces.prepare(options)));
+    if (prepared !== undefined) await workspaces.remove(prepared, { force: true });
+    return ms;
+  };
+  const times = { worktree: [] as number[], prepare: [] as number[] };
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const keep = (list: number[], value: number): void => void (round > 0 && list.push(value));
+    const worktree = join(folder, `remote-worktree-${round}`);
+    keep(times.worktree, await time(() => git(bare, 'worktree', 'add', '-q', '--detach', worktree)));
+    await git(bare, 'worktree', 'remove', '--force', worktree);
+    keep(times.prepare, await prepare(`round${round}`));
+  }
+  const made = await Promise.allSettled(Array.from({ length: AT_ONCE }, (_, index) => prepare(`at${index}`)));
+  return { ...times, failures: made.filter(({ status }) => status === 'rejected').length };
 }
 
 async function attempt(workspaces: Workspaces, root: string, name: string, isBusy: boolean) {

@@ -32,6 +32,7 @@ const TARGETS = {
       zsh: 'zsh',
       fish: 'fish',
       'ssh-agent': 'openssh-client',
+      sshd: 'openssh-server',
       python3: 'python3',
       bindfs: 'bindfs',
       'mkfs.ext4': 'e2fsprogs',
@@ -54,7 +55,13 @@ const TARGETS = {
   bench: {
     script: 'bench/run.ts',
     needsBuild: true,
-    tools: { 'redis-server': 'redis-server', firejail: 'firejail', rg: 'ripgrep', socat: 'socat' },
+    tools: {
+      'redis-server': 'redis-server',
+      firejail: 'firejail',
+      rg: 'ripgrep',
+      socat: 'socat',
+      strace: 'strace',
+    },
   },
 };
 

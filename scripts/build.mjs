@@ -14,9 +14,13 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { REQUIRE_BANNER, takeBuiltinsDirectly } from './builtin-imports.mjs';
+import { CLIENT_COMMANDS, LIGHT_COMMANDS } from '../packages/cli/src/choose-bundle.ts';
+import { REQUIRE_BANNER, takeBuiltinsDirectly, takeBuiltinsLater } from './builtin-imports.mjs';
 import { directImports } from './direct-imports.mjs';
+import { lateZod } from './late-zod.mjs';
+import { engineApart, mcpServerApart, onlyCommands, otelApart } from './left-apart.mjs';
 import { patientJson } from './patient-json.mjs';
+import { schemaReaders } from './schema-readers.mjs';
 import { readLockFile } from './supply-chain/lock-file.ts';
 import { createSbom } from './supply-chain/sbom.ts';
 
@@ -32,17 +36,23 @@ const isQuiet = process.argv.includes('--quiet');
 /** Bundle name → source. A program whose source is not written yet is left out. */
 const ENTRIES = {
   caisson: 'packages/cli/src/main.ts',
+  'caisson-client': 'packages/cli/src/main.ts',
   'caisson-light': 'packages/cli/src/main.ts',
+  engine: 'packages/engine/src/composition/in-process.ts',
   'early-worker': 'packages/cli/src/early-worker.ts',
   index: 'packages/cli/src/index.ts',
   testkit: 'packages/testkit/src/index.ts',
   'ledger-thread': 'packages/engine/src/ledger/sqlite/commit-thread.ts',
   worker: 'packages/worker/src/main.ts',
+  resident: 'packages/worker/src/resident/main.ts',
+  guest: 'packages/worker/src/resident/guest/guest.ts',
+  authoring: 'packages/protocol/src/authoring.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
   'acp-client': 'packages/worker/src/acp/acp-client.ts',
   relay: 'packages/worker/src/inside/relay.ts',
   'tool-shim': 'packages/worker/src/inside/tool-shim.ts',
   'mcp-server': 'packages/worker/src/coordination/mcp-server.ts',
+  'otel-export': 'packages/engine/src/telemetry/otel-export.ts',
 };
 
 /** Our own modules change nothing outside themselves when they are loaded, so what a bundle does not use is left out. */
@@ -64,19 +74,6 @@ const withoutSideEffects = {
       });
       return errors.length > 0 ? { errors } : { path, sideEffects: false };
     });
-  },
-};
-
-/**
- * The MCP SDK brings all of zod. In a chunk of the worker esbuild could not leave out what the worker itself does not
- * use of it (4 ms of every start), so it is a separate bundle, loaded from beside the worker.
- */
-const mcpServerApart = {
-  name: 'mcp-server-apart',
-  setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: /\/mcp-server\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './mcp-server.mjs', external: true } : undefined,
-    );
   },
 };
 
@@ -104,19 +101,6 @@ const SHARED = {
 const present = Object.entries(ENTRIES).filter(
   ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
 );
-/** Commands that need nothing of the engine start from a bundle without it. */
-const LIGHT = ['version'];
-const lightOnly = {
-  name: 'light-only',
-  setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: /^\.\/commands\// }, ({ path, kind }) => {
-      const isHeavy =
-        kind === 'dynamic-import' && !LIGHT.includes(path.slice('./commands/'.length, -'.ts'.length));
-      return isHeavy ? { path, external: true } : undefined;
-    });
-  },
-};
-
 const COMMON_JS = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
@@ -128,22 +112,39 @@ const COMMON_JS = {
 const START = { absWorkingDir: ROOT, outdir: OUT, outExtension: { '.js': '.mjs' }, logLevel: 'warning' };
 
 /** Started most often, so each is one CommonJS file that a small program starts with its compiled code (load-warm.cjs). */
-const WARM = {
-  caisson: 'packages/cli/src/start/caisson.mjs',
-  'caisson-light': 'packages/cli/src/start/caisson-light.mjs',
-  worker: 'packages/worker/src/start.mjs',
+const WARM = ['caisson', 'caisson-client', 'caisson-light', 'worker', 'resident'];
+/** Those that a host starts; a small program of one line starts each. */
+const WORKERS = ['worker', 'resident'];
+/** Bundles that load modules of Node when they use them. */
+const LATE = [
+  'caisson.cjs',
+  'caisson-client.cjs',
+  'caisson-light.cjs',
+  'engine.cjs',
+  'early-worker.cjs',
+  'worker.cjs',
+  'resident.cjs',
+];
+/** What a warm bundle does not take in, or takes in otherwise: a worker with a good job builds no schema. */
+const APART = {
+  caisson: [otelApart],
+  'caisson-client': [onlyCommands(CLIENT_COMMANDS), engineApart],
+  'caisson-light': [onlyCommands(LIGHT_COMMANDS)],
+  worker: [mcpServerApart, schemaReaders, lateZod(ROOT)],
+  resident: [schemaReaders, lateZod(ROOT)],
 };
-/** What a warm bundle does not take in. */
-const APART = { 'caisson-light': [lightOnly], worker: [mcpServerApart] };
 /** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
 const OTHERS = {
   index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' },
   'early-worker': COMMON_JS,
+  engine: { ...COMMON_JS, plugins: [otelApart, ...SHARED.plugins] },
   'native-agent': { plugins: [patientJson, ...SHARED.plugins] },
 };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   const inputs = await bundle();
+  for (const name of LATE) if (existsSync(join(OUT, name))) takeBuiltinsLater(join(OUT, name));
+  await buildStarts();
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'packages/cli/src/start/load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
@@ -165,9 +166,11 @@ if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs
 async function bundle() {
   const results = await Promise.all(
     present.map(([name, source]) =>
-      name in WARM
-        ? buildWarm(name, source)
-        : build({ ...SHARED, ...OTHERS[name], entryPoints: { [name]: source } }),
+      build({
+        ...SHARED,
+        ...(WARM.includes(name) ? warm(name) : OTHERS[name]),
+        entryPoints: { [name]: source },
+      }),
     ),
   );
   return results.flatMap(({ metafile }) =>
@@ -184,21 +187,31 @@ function writeSbom(inputs) {
   writeFileSync(join(OUT, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
 }
 
-/** `name`.cjs is the program, `name`.mjs what is started. */
-async function buildWarm(name, source) {
-  const result = await build({
-    ...SHARED,
-    ...COMMON_JS,
-    entryPoints: { [name]: source },
-    plugins: [...(APART[name] ?? []), ...SHARED.plugins],
-  });
-  const hash = createHash('sha256').update(readFileSync(join(OUT, `${name}.cjs`)));
+function warm(name) {
+  const isZodLate = WORKERS.includes(name);
+  const plugins = [withoutSideEffects, directImports(ROOT, { isZodLate })];
+  return { ...COMMON_JS, plugins: [...(APART[name] ?? []), ...plugins] };
+}
+
+/** The programs that start the warm bundles, with a hash of each. */
+async function buildStarts() {
+  const built = WARM.filter((name) => existsSync(join(OUT, `${name}.cjs`)));
+  const builds = Object.fromEntries(built.map((name) => [name, hashOf(join(OUT, `${name}.cjs`))]));
+  for (const name of WORKERS)
+    await build({
+      ...START,
+      entryPoints: { [name]: 'packages/worker/src/start.mjs' },
+      define: { NAME: JSON.stringify(name), BUILD: JSON.stringify(builds[name]) },
+    });
   await build({
-    ...START,
-    entryPoints: { [name]: WARM[name] },
-    define: { BUILD: JSON.stringify(hash.digest('hex').slice(0, 16)) },
+    ...{ ...SHARED, ...COMMON_JS, banner: {}, plugins: [], external: ['./early-worker.cjs'] },
+    entryPoints: { start: 'packages/cli/src/start/start.cjs' },
+    define: { BUILDS: JSON.stringify(builds) },
   });
-  return result;
+}
+
+function hashOf(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
 }
 
 /** The library's types. The workspace packages are not published, so their names become relative paths. */

@@ -9,6 +9,21 @@ import { parseSync } from 'oxc-parser';
 export const REQUIRE_BANNER =
   'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);';
 
+/** A module of Node that is loaded when something of it is used first. */
+const LATER =
+  'const __later = (name) => { let it; return new Proxy({}, { get: (_, key) => (it ??= require(name))[key] }); };\n';
+/** Loaded by Node itself, before any program. */
+const THERE = ['node:events', 'node:fs', 'node:path', 'node:url', 'node:util'];
+
+/** Lets a CommonJS bundle load modules of Node when it uses them: most commands need few of those that they could use. */
+export function takeBuiltinsLater(file) {
+  const text = readFileSync(file, 'utf8');
+  const rewritten = text.replaceAll(/ = require\("(node:[a-z_/]+)"\)(?=[,;])/g, (whole, name) =>
+    THERE.includes(name) ? whole : ` = __later("${name}")`,
+  );
+  writeFileSync(file, rewritten === text ? text : LATER + rewritten);
+}
+
 /** Rewrites every bundle in the folder. Imports move to the top, where the runtime would have put them. */
 export function takeBuiltinsDirectly(folder) {
   for (const name of readdirSync(folder, { recursive: true })) {

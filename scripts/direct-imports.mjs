@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { lazySchemaEdits } from './lazy-schemas.mjs';
 
-/** Makes the plugin for the workspace at `root`. */
-export function directImports(root) {
+/** Makes the plugin for the workspace at `root`. `isZodLate`: see late-zod.mjs. */
+export function directImports(root, { isZodLate = false } = {}) {
   const inspect = createInspector();
   return {
     name: 'direct-imports',
@@ -20,7 +20,10 @@ export function directImports(root) {
           end: statement.end,
           text: rewrite({ root, inspect }, statement, path),
         }));
-        const edits = [...imports.filter((edit) => edit.text !== null), ...lazySchemaEdits(parsed, text)];
+        const edits = [
+          ...imports.filter((edit) => edit.text !== null),
+          ...lazySchemaEdits(parsed, text, isZodLate),
+        ];
         return { contents: applyEdits(text, edits), loader: 'ts' };
       });
     },

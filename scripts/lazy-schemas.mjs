@@ -5,8 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const RUNTIME = fileURLToPath(new URL('./lazy-schema.mjs', import.meta.url));
 
-/** The replacements `{ start, end, text }` that make a module's own schemas lazy; none where it has none. */
-export function lazySchemaEdits({ program, module }, source) {
+/**
+ * The replacements `{ start, end, text }` that make a module's own schemas lazy; none where it has none. With `isLate` the
+ * library is lazy, too (late-zod.mjs).
+ */
+export function lazySchemaEdits({ program, module }, source, isLate) {
   const zod = module.staticImports.find(({ moduleRequest }) => moduleRequest.value === 'zod/mini');
   if (zod === undefined) return [];
   const builders = findBuilders(program.body);
@@ -31,6 +34,7 @@ export function lazySchemaEdits({ program, module }, source) {
   for (const statement of program.body) {
     for (const declarator of declarationsOf(statement)) visit(declarator.init);
   }
+  if (isLate) edits.push({ start: zod.start, end: zod.end, text: "import { zod as z } from 'late-zod';" });
   if (edits.length === 0) return [];
   const runtime = `import { lazySchema as __lazySchema } from ${JSON.stringify(RUNTIME)}; `;
   return [{ start: zod.start, end: zod.start, text: runtime }, ...edits];

@@ -9,7 +9,7 @@ import { createScratch, timeProgram, type Scratch } from '../dispatch/scratch.ts
 
 export const CLI = fileURLToPath(new URL('../../packages/cli/bin/caisson.js', import.meta.url));
 const KEY = 'sk-bench-0123456789abcdef0123';
-const EDIT = 'write hello.txt';
+export const EDIT = 'write hello.txt';
 /** The same by a model that answers no faster than a real one does. */
 const SLOW_EDIT = 'think, then create hello.txt';
 /** Time to first byte of one answer; of hosted models few are faster. */
@@ -20,18 +20,26 @@ export const WAITING = 'sleep 6.25';
 
 export interface AgentScene {
   readonly scratch: Scratch;
-  /** The agent alone, with the settings that our driver gives it. Resolves with milliseconds. */
+  /** The command line of the agent alone, with the settings that our driver gives it. */
+  bareCommand(task: string): readonly string[];
+  /** Runs it. Resolves with milliseconds. */
   runBare(task: string): Promise<number>;
-  /** The same through the command line. */
-  runOurs(task: string): Promise<number>;
+  /** The same through the command line, by a process of its own or by the daemon of the project. */
+  runOurs(task: string, how: 'alone' | 'by daemon'): Promise<number>;
+  /** Starts the daemon, and stops it behind the work. */
+  withDaemon<T>(work: () => Promise<T>): Promise<T>;
   remove(): Promise<void>;
 }
 
 export const OURS = ['run', '-o', 'json', '--runtime', 'codex'];
 /** With a model that answers at once all that remains is what the programs themselves need. */
 export const TASKS = [
-  { task: EDIT, model: 'a model that answers at once' },
-  { task: SLOW_EDIT, model: `a model that thinks ${THINKING_MS} ms a turn` },
+  { task: EDIT, model: 'a model that answers at once', atMost: { alone: 1.8, byDaemon: 1.5 } },
+  {
+    task: SLOW_EDIT,
+    model: `a model that thinks ${THINKING_MS} ms a turn`,
+    atMost: { alone: 1.1, byDaemon: 1.1 },
+  },
 ];
 
 export async function createAgentScene(): Promise<AgentScene> {
@@ -72,10 +80,21 @@ export async function createAgentScene(): Promise<AgentScene> {
   const env = { ...scratch.env, PATH: pathWithPinnedNode(), MODEL_KEY: KEY };
   const scene = { ...scratch, env };
   writeProject(scene, model.url, bin);
+  const caisson = (...args: string[]): Promise<number> =>
+    timeProgram(process.execPath, [CLI, ...args], scene);
   return {
     scratch: scene,
+    bareCommand: (task) => [bin, ...bareArguments(task)],
     runBare: (task) => timeProgram(bin, bareArguments(task), scene),
-    runOurs: (task) => timeProgram(process.execPath, [CLI, ...OURS, task], scene),
+    runOurs: (task, how) => caisson(...OURS, ...(how === 'alone' ? ['--no-daemon'] : []), task),
+    async withDaemon(work) {
+      await caisson('up', '-d');
+      try {
+        return await work();
+      } finally {
+        await caisson('down', '--now');
+      }
+    },
     remove: async () => {
       await model.stop();
       scratch.remove();

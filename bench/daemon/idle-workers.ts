@@ -1,15 +1,19 @@
-// What workers that do nothing cost the host that watches them: heartbeats, watches and timers, as CPU time of its whole
-// process. A host without a run is measured beside it.
+// What workers that do nothing cost: the host that watches them, as CPU time of its whole process beside one without a run,
+// and each worker itself: heartbeats, watches, timers. `CAISSON_BENCH_IDLE=64x600 npm run bench -- daemon`, 64 workers for
+// ten minutes, is the nightly size.
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { createCaisson, type Caisson } from 'caisson';
 
 import type { BenchRow } from '../bench-row.ts';
 import { createScratch } from '../dispatch/scratch.ts';
 
-const WORKERS = 16;
-/** Several heartbeats of each. */
-const WATCHED_MS = 45_000;
+const [WORKERS, WATCHED_SECONDS] = parseSize(process.env['CAISSON_BENCH_IDLE'] ?? '16x45'); // several heartbeats of each
+const WATCHED_MS = WATCHED_SECONDS * 1000;
 const SETTLE_MS = 3000;
+/** A worker collects what its start left behind once it has nothing to do. */
+const WORKERS_SETTLE_MS = 20_000;
+const MOST_WORKER_MS_PER_SECOND = 1;
 const MOST_PERCENT = 0.1;
 const IDLE = { runtime: 'command', argv: ['sleep', '600'], workspace: 'empty' } as const;
 
@@ -23,10 +27,12 @@ export async function measureIdleWorkers(): Promise<BenchRow[]> {
     const alone = await watchCpu();
     const runs = await Promise.all(Array.from({ length: WORKERS }, () => caisson.dispatch(IDLE)));
     await Promise.all(runs.map(hasStarted));
-    const beside = await watchCpu();
+    await setTimeout(WORKERS_SETTLE_MS);
+    const before = readChildrenCpuMs();
+    const [beside, after] = [await watchCpu(), readChildrenCpuMs()];
     for (const run of runs) run.cancel({ force: true });
     await Promise.all(runs.map((run) => run.ended));
-    return [idleRow((beside - alone) / WORKERS)];
+    return [idleRow((beside - alone) / WORKERS), workerRow(before, after)];
   } finally {
     await caisson.close();
     scratch.remove();
@@ -42,8 +48,48 @@ async function watchCpu(): Promise<number> {
   return ((user + system) / 1000 / (performance.now() - startedAt)) * 100;
 }
 
+/** CPU time of each process that this one has started, by its pid. */
+function readChildrenCpuMs(): Map<string, number> {
+  const pids = readdirSync('/proc/self/task').flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+  return new Map(pids.map((pid) => [pid, readCpuMs(pid)]));
+}
+
+function readCpuMs(pid: string): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const spent = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'));
+  return spent.reduce((sum, line) => sum + Number(line.split(' ')[0]) / 1e6, 0);
+}
+
 async function hasStarted(run: Awaited<ReturnType<Caisson['dispatch']>>): Promise<void> {
   for await (const event of run.events()) if (event.type === 'dispatch.started') return;
+}
+
+function parseSize(text: string): [workers: number, seconds: number] {
+  const [, workers, seconds] = /^(\d+)x(\d+)$/.exec(text) ?? [];
+  if (workers === undefined)
+    throw new Error(`CAISSON_BENCH_IDLE is "${text}"; write workers x seconds, as in 64x600.`);
+  return [Number(workers), Number(seconds)];
+}
+
+/** The one that costs most; a process that is not there to the end was a spare one. */
+function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): BenchRow {
+  const spent = [...after].flatMap(([pid, ms]) => {
+    const earlier = before.get(pid);
+    return earlier === undefined ? [] : [(ms - earlier) / ((SETTLE_MS + WATCHED_MS) / 1000)];
+  });
+  const most = Math.max(...spent);
+  return {
+    name: `daemon: CPU of an idle worker, the busiest (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
+    value: most,
+    unit: 'ms each second',
+    peer: 'the bound',
+    peerValue: MOST_WORKER_MS_PER_SECOND,
+    ratio: most / MOST_WORKER_MS_PER_SECOND,
+    target: `< ${MOST_WORKER_MS_PER_SECOND} ms`,
+    met: most < MOST_WORKER_MS_PER_SECOND,
+  };
 }
 
 function idleRow(percent: number): BenchRow {

@@ -47,7 +47,7 @@ async function measure(scratch: Scratch, repository: Scratch, served: Scratch): 
     ratioRow('run a command in an empty workspace, end to end', ms.empty, {
       peer: 'node -e 0 three times in a row (host, worker, agent)',
       peerMs: ms.three,
-      atMost: 2,
+      atMost: 1.9,
     }),
     ratioRow(`run a command in a worktree of ${FILES} files, end to end`, ms.worktree, {
       peer: '2.0 times three nodes plus 1.5 times git worktree add',

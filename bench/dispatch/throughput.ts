@@ -4,20 +4,14 @@
 // Batches in turns, so that load hits both.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Queue, QueueEvents, Worker, type ConnectionOptions } from 'bullmq';
 import { createCaisson, type Caisson } from 'caisson';
 
-import type { SandboxSpec } from '@caisson/ground';
-
-import { openAnonymousFile } from '../../packages/ground/src/sandbox/anonymous-file.ts';
-import { buildArguments } from '../../packages/ground/src/sandbox/bwrap-arguments.ts';
-import { planMounts } from '../../packages/ground/src/sandbox/mount-plan.ts';
-import { buildSeccompProgram } from '../../packages/ground/src/sandbox/seccomp.ts';
-import { listSystemView } from '../../packages/ground/src/sandbox/system-view.ts';
 import type { BenchRow } from '../bench-row.ts';
+import { BARE_NODE, startInBwrap } from './bare-bwrap.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 
 const BATCHES = 5;
@@ -28,10 +22,9 @@ const LOADS = [
   { concurrency: 4, atLeast: 0.5 },
 ];
 type Load = (typeof LOADS)[number];
-const NODE = [process.execPath, '-e', '0'];
 const NO_OPS = [
   { argv: ['true'], name: 'true' },
-  { argv: NODE, name: 'node -e 0' },
+  { argv: BARE_NODE, name: 'node -e 0' },
 ];
 const QUEUE = 'no-op';
 
@@ -99,10 +92,10 @@ async function timeBatch(work: () => Promise<void>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-async function runOurs(caisson: Caisson, argv: string[]): Promise<void> {
+async function runOurs(caisson: Caisson, argv: readonly string[]): Promise<void> {
   const runs = await Promise.all(
     Array.from({ length: PER_BATCH }, () =>
-      caisson.dispatch({ runtime: 'command', argv, workspace: 'empty' }),
+      caisson.dispatch({ runtime: 'command', argv: [...argv], workspace: 'empty' }),
     ),
   );
   const results = await Promise.all(runs.map((run) => run.ended));
@@ -156,50 +149,6 @@ function openPeer(scratch: Scratch, createClient: CreateClient, { concurrency }:
       // BullMQ leaves clients that it was handed open; they would look for Redis for ever.
       for (const client of clients) (client as unknown as { disconnect(): void }).disconnect();
     },
-  };
-}
-
-/** bubblewrap with the flags of our own sandbox, filter included; no gate, no cgroup, no witness. */
-async function startInBwrap(scratch: Scratch): Promise<void> {
-  const spec = peerSpec(scratch);
-  const attached: number[] = [];
-  const attach = (content: string | Buffer | number): number =>
-    2 + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
-  const view = listSystemView();
-  const words = [
-    ...['--seccomp', String(attach(buildSeccompProgram()))],
-    ...buildArguments(spec, planMounts(spec, new Set(), view), view, attach),
-  ];
-  const child = spawn('bwrap', [...words, '--', ...spec.argv], {
-    env: {},
-    stdio: ['ignore', 'pipe', 'pipe', ...attached],
-  });
-  for (const fd of attached) closeSync(fd);
-  child.stdout?.resume();
-  let stderr = '';
-  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`bwrap ended with ${code}: ${stderr}`);
-}
-
-function peerSpec({ project }: Scratch): SandboxSpec {
-  const node = dirname(process.execPath);
-  return {
-    kind: 'bwrap',
-    argv: NODE,
-    env: { PATH: '/usr/bin:/bin', HOME: '/home/agent', TMPDIR: '/tmp' },
-    cwd: project,
-    workspace: { source: project, target: project, readOnly: false },
-    binds: [{ source: node, target: node, writable: false }],
-    hide: [],
-    readOnlyPaths: [],
-    home: { path: '/home/agent', maxBytes: 2 ** 26 },
-    tmp: { path: '/tmp', maxBytes: 2 ** 26 },
-    files: [],
-    network: 'none',
-    seccomp: true,
-    cgroupPaths: [],
-    stdin: 'closed',
   };
 }
 

@@ -1,5 +1,6 @@
 // A ledger of many short runs, quickly: the events are those of real runs, and only the runs did not happen.
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { nextLink } from '../../packages/engine/src/evidence/index.ts';
 import { openLedger, type NewEvent } from '../../packages/engine/src/ledger/index.ts';
 import { SAMPLE_GRANT } from '../../packages/protocol/src/fixtures/sample-events.ts';
 import { createId } from '../../packages/protocol/src/index.ts';
@@ -10,17 +11,18 @@ const ASKS_EVERY = 50;
 const BEGUN_MS = Date.UTC(2026, 0, 1);
 const BETWEEN_MS = 20_000;
 
-/** Adds so many ended and sealed runs; resolves with their ids, the oldest first. */
-export async function fillLedger(file: string, runs: number): Promise<string[]> {
+/** Adds so many ended and sealed runs, whose seals are this blob; resolves with their ids, the oldest first. */
+export async function fillLedger(file: string, runs: number, blob = 'ab'.repeat(32)): Promise<string[]> {
   const ledger = openLedger(file);
   const ids: string[] = [];
+  const first = nextLink(ledger);
   try {
     while (ids.length < runs) {
       const events: NewEvent[] = [];
       for (let added = 0; added < RUNS_IN_ONE_APPEND && ids.length < runs; added += 1) {
         const atMs = BEGUN_MS + ids.length * BETWEEN_MS;
         const runId = createId('run', atMs, randomBytes(10));
-        events.push(...eventsOfRun(runId, ids.length, atMs));
+        events.push(...eventsOfRun(runId, ids.length, { atMs, seal: sealAfter(first, blob, ids) }));
         ids.push(runId);
       }
       await ledger.append(events);
@@ -31,21 +33,41 @@ export async function fillLedger(file: string, runs: number): Promise<string[]> 
   return ids;
 }
 
-function eventsOfRun(runId: string, number: number, atMs: number): NewEvent[] {
+/** Each follows the one before it, as in a chain of real seals. */
+function sealAfter(
+  first: ReturnType<typeof nextLink>,
+  blob: string,
+  ids: readonly string[],
+): Record<string, unknown> {
+  const previousRun = ids.at(-1);
+  const place = previousRun === undefined ? {} : { previous: blob, previousRun };
+  const chain = { ...first, number: first.number + ids.length, ...place };
+  return { envelopeRef: blob, manifestRef: blob, keyId: 'k', chain };
+}
+
+function eventsOfRun(
+  runId: string,
+  number: number,
+  { atMs, seal }: { readonly atMs: number; readonly seal: Record<string, unknown> },
+): NewEvent[] {
   const event = (type: string, data: Record<string, unknown>, attempt = 1): NewEvent => {
     return { runId, attempt, type, version: 1, at: new Date(atMs).toISOString(), trace: '', data };
   };
   return [
     event('dispatch.accepted', acceptedData(number), 0),
-    event('attempt.launched', { handle: { pid: 1 }, nonce: 'n', workspace: {} }),
+    event('attempt.launched', { handle: { pid: 1, digests: digestsOf(runId) }, nonce: 'n', workspace: {} }),
     event('dispatch.started', { grant: SAMPLE_GRANT }),
     ...(number % ASKS_EVERY === 0 ? askingEvents(event, runId) : []),
     event('dispatch.finished', { durationMs: 12, costUsd: 0.01, usage: USAGE }),
-    event('evidence.sealed', { envelopeRef: REF, manifestRef: REF, keyId: 'k' }, 0),
+    event('evidence.sealed', seal, 0),
   ];
 }
 
-const REF = 'ab'.repeat(32);
+/** As many as a real run has blobs: a collection needs room for them. */
+function digestsOf(runId: string): string[] {
+  return ['request', 'result', 'stdout', 'seal'].map((name) => hash('sha256', runId + name));
+}
+
 const USAGE = { models: ['m'], inputTokens: 10, outputTokens: 4, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 function acceptedData(number: number): Record<string, unknown> {

@@ -18,6 +18,7 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'caisson-contact-'));
   copy('packages/cli/bin/caisson.js');
+  copy('packages/cli/bin/package.json');
   copy('scripts/bootstrap.mjs');
   write('package.json', '{ "type": "module" }');
 });
@@ -64,7 +65,7 @@ describe('the caisson bin', () => {
 
   it("on a Node that is too old goes on with the clone's own, with arguments and exit code", () => {
     installPinnedNode();
-    write('packages/cli/dist/caisson.mjs', 'console.log(process.argv.slice(2)); process.exitCode = 7;');
+    write('packages/cli/dist/start.cjs', 'console.log(process.argv.slice(2)); process.exitCode = 7;');
     expect(node([...PRETEND_OLD, BIN, 'run', '--', "it's"])).toEqual({
       code: 7,
       out: "[ 'run', '--', \"it's\" ]\n",
@@ -78,7 +79,7 @@ describe('the caisson bin', () => {
   ])("on a Node that is too old ends as the clone's own does, which %s", async (_what, handle, ending) => {
     installPinnedNode();
     const program = `${handle} setInterval(() => undefined, 1000); console.log('ready');`;
-    write('packages/cli/dist/caisson.mjs', program);
+    write('packages/cli/dist/start.cjs', program);
     const child = spawn(process.execPath, [...PRETEND_OLD, BIN], { cwd: root });
     await once(child.stdout, 'data');
     child.kill('SIGHUP');

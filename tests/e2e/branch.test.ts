@@ -85,3 +85,26 @@ describe('a run that continues another', { timeout: 120_000 }, () => {
     expect(project.git('log', '-1', '--format=%s', 'work')).toContain('caisson: run_');
   });
 });
+
+describe('a branch of a run that ran out of time', { timeout: 120_000 }, () => {
+  it('is listed until it is dropped, and not dropped while it is checked out', async () => {
+    const project = createProject();
+    const options = ['--branch', 'late', '--timeout', '3s', '--retries', '0'];
+    const run = await project.run(...options, '--', 'sh', '-c', 'echo x >work.txt; sleep 600');
+    expect([run.status, run.branch?.status]).toEqual(['timeout', 'created']);
+    expect((await project.caisson('branches')).stdout).toContain('in this repository');
+    const pushed = await project.caisson('branches', run.runId, '--push');
+    expect(pushed.stderr).toContain('push it from there, with git');
+    project.git('switch', '-q', 'late');
+    const refused = await project.caisson('branches', run.runId, '--drop');
+    expect([refused.code === 0, refused.stderr]).toEqual([
+      false,
+      expect.stringContaining('is checked out in'),
+    ]);
+    project.git('switch', '-q', '-');
+    expect((await project.caisson('branches', run.runId, '--drop')).code).toBe(0);
+    expect(project.git('branch', '--list', 'late')).toBe('');
+    expect((await project.caisson('branches')).stdout).toBe('No branch waits.\n');
+    expect((await project.caisson('diff', run.runId)).stdout).toContain('+x');
+  });
+});

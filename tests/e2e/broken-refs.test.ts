@@ -108,6 +108,16 @@ it(
   },
 );
 
+it('gc in a repository that git refuses to read says so, and collects the rest', async () => {
+  const project = createProject();
+  await project.run(...write('work'));
+  writeFileSync(join(project.root, '.git/HEAD'), 'garbage\n');
+  const { code, stdout, stderr } = await project.caisson('gc');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('freed');
+  expect(stderr).toContain('not a git repository');
+}, 60_000);
+
 function breakRef({ root }: Project, ref: string, text: string): void {
   const file = join(root, '.git', ref);
   mkdirSync(dirname(file), { recursive: true });

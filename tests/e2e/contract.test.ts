@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createCaisson, type Caisson, type DispatchRequest, type EventEnvelope } from 'caisson';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createBareRemote } from './bare-remote.ts';
+import { serveGit } from './git-server.ts';
 import { createProject, type Project } from './project.ts';
 
 const command = (...argv: string[]): DispatchRequest => ({ runtime: 'command', argv });
@@ -14,6 +16,8 @@ async function collect(events: AsyncIterable<EventEnvelope>): Promise<EventEnvel
   for await (const event of events) all.push(event);
   return all;
 }
+
+const TOKEN_NAME = 'CALLERS_GIT_TOKEN';
 
 interface Opened {
   readonly project: Project;
@@ -26,6 +30,8 @@ async function open(over: 'process' | 'daemon'): Promise<Opened> {
     expect(await project.caisson('up', '-d')).toMatchObject({ code: 0 });
     onTestFinished(async () => void (await project.caisson('down', '--now')));
   }
+  vi.stubEnv(TOKEN_NAME, 'token-of-the-caller'); // the daemon does not have it
+  onTestFinished(() => void vi.unstubAllEnvs());
   const caisson = await createCaisson({
     cwd: project.root,
     daemon: over === 'daemon',
@@ -71,11 +77,57 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     await caisson.export(run.runId, file);
     expect((await project.caisson('verify', file)).code).toBe(0);
     expect(await caisson.seal()).toEqual([]);
+    expect(await caisson.branches()).toEqual([]);
+    for (const refused of [caisson.pushBranch(run.runId), caisson.dropBranch(run.runId)])
+      await expect(refused).rejects.toMatchObject({ code: 'NO_BRANCH' });
     expect(await caisson.spend()).toEqual(expect.any(Array));
     expect(await caisson.budget()).toEqual(expect.any(Array));
     expect((await caisson.usage()).bytes).toBeGreaterThan(0);
     expect(await caisson.gc()).toMatchObject({ freedBytes: expect.any(Number) as number });
     expect(await caisson.forget(run.runId)).toBe(run.runId);
+  }, 60_000);
+
+  it('pushes a branch with the variables of the caller', async () => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path, { token: 'token-of-the-caller' });
+    const { caisson } = await open(over);
+    server.misbehave((request, response) => {
+      if (request.url?.includes('git-receive-pack') === true) response.writeHead(403).end();
+      else server.serve(request, response);
+    });
+    const where = { repo: server.url, gitToken: `env:${TOKEN_NAME}`, branch: 'work', push: true };
+    const run = await caisson.dispatch({ ...shell('echo x >work.txt'), ...where });
+    expect((await run.ended).push).toMatchObject({ status: 'failed', reason: 'credentials' });
+    server.misbehave(null);
+    expect(await caisson.pushBranch(run.runId)).toMatchObject({ status: 'pushed' });
+  }, 60_000);
+
+  it('reads threads, logs and schedules, and has residents where a daemon has them', async () => {
+    const { caisson } = await open(over);
+    const { residents } = caisson;
+    expect(await residents.threads({ status: ['done', 'failed'], newestFirst: true, limit: 3 })).toEqual([]);
+    expect(await residents.schedules()).toEqual([]);
+    await expect(residents.thread('thread_none')).rejects.toMatchObject({
+      code: 'THREAD_NOT_FOUND',
+      remedy: 'caisson threads list lists them.',
+    });
+    await expect(residents.logs('none')[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'RESIDENT_NOT_FOUND',
+    });
+    const asked = [
+      residents.senses(),
+      residents.workflows(),
+      residents.list(),
+      residents.trigger('none'),
+      residents.startThread('none', { any: 'payload' }),
+      residents.resumeThread('thread_none'),
+      residents.reset('none'),
+    ];
+    const codes = (await Promise.allSettled(asked)).map((one) =>
+      one.status === 'fulfilled' ? one.value : (one.reason as { code: string }).code,
+    );
+    const unknown = ['RESIDENT_NOT_FOUND', 'RESIDENT_NOT_FOUND', 'THREAD_NOT_FOUND', 'RESIDENT_NOT_FOUND'];
+    expect(codes).toEqual(over === 'daemon' ? [[], [], [], ...unknown] : asked.map(() => 'NO_DAEMON'));
   }, 60_000);
 
   it('says no with the same words, codes and data', async () => {
@@ -163,7 +215,7 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
       { runId: asking.runId, text: 'which?' },
     ]);
     const answered = await caisson.answer(asking.runId, 'this');
-    await answered.ended;
+    await answered?.ended;
     expect((await caisson.show(asking.runId)).status).toBe('answered');
     const again = await caisson.retry(asking.runId);
     expect((await again.ended).runId).not.toBe(asking.runId);

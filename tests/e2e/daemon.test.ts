@@ -60,6 +60,39 @@ async function show(project: Project, runId: string): Promise<DispatchResult> {
 }
 
 describe('a daemon', { timeout: LIMIT_MS }, () => {
+  it('takes the same words as without it: what a person does with an ended run', async () => {
+    const { project } = await serve();
+    const made = async (name: string): Promise<string> =>
+      (await project.run('--', 'sh', '-c', `echo made > ${name}`)).runId;
+    const [first, second] = [await made('a.txt'), await made('b.txt')];
+    const commands = [
+      ['apply', first],
+      ['apply', second, '--leave-conflicts', '--force', '--allow-risky', '--outside-scope', '--here'],
+      ['show', first],
+      ['diff', first],
+      ['verify', first],
+      ['verify', '--all'],
+      ['export', first, '--to', join(project.root, '..', 'bundle.json')],
+      ['runs', '--status', 'done', '--limit', '1', '--since', '1h'],
+      ['runs', '--text', 'made'],
+      ['budget'],
+      ['questions'],
+      ['approvals', '--all'],
+      ['branches'],
+      ['du'],
+      ['gc'],
+      ['doctor'],
+      ['forget', first],
+    ];
+    const failed: string[] = [];
+    for (const words of commands) {
+      const { code, stdout, stderr } = await project.caisson(...words);
+      if (code !== 0) failed.push(`${words.join(' ')}: ${code} ${stdout}${stderr}`);
+    }
+    expect(failed).toEqual([]);
+    expect(['a.txt', 'b.txt'].map((name) => existsSync(join(project.root, name)))).toEqual([true, true]);
+  });
+
   it('carries out the runs of other processes, reports itself, and ends', async () => {
     const { project, pid } = await serve();
     const run = await project.run('--', 'sh', '-c', 'echo hello; echo x > file');
@@ -213,7 +246,8 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     const { code, stdout } = await ended;
     expect([code, stdout]).toEqual([130, expect.stringContaining('goes on draining')]);
     expect(await status()).toMatchObject({ phase: 'draining', running: 1, runs: [{ runId }] });
-    expect((await project.caisson('down', '--now')).code).toBe(0);
+    const stopped = await project.caisson('down', '--now');
+    expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining(`${runId} was stopped`)]);
     expect([isGone(pid), pidsWith(mark)]).toEqual([true, []]);
     expect((await show(project, runId)).status).toBe('interrupted');
   });
@@ -270,7 +304,7 @@ it('an idle daemon is small and seldom wakes up', { timeout: LIMIT_MS }, async (
   const before = read('voluntary_ctxt_switches');
   const fromMs = performance.now();
   await until('ten seconds have passed', () => until10s(fromMs));
-  // A wake-up is a switch or two: one for the timer, one for a thread that answers.
-  expect(read('voluntary_ctxt_switches') - before).toBeLessThan(20);
+  // At most once a second. A wake-up is a switch or two: one for the timer, one for a thread that answers.
+  expect(read('voluntary_ctxt_switches') - before).toBeLessThanOrEqual(22);
   expect(read('VmRSS') / 1024).toBeLessThan(100);
 });

@@ -71,6 +71,26 @@ it('a flipped byte, or a missing file, of any blob fails the verification of the
   expect(await verify(project, runId)).toMatchObject({ code: 0, failed: [] });
 }, 120_000);
 
+it('verify --all checks every run that ended; the worst of them decides', async () => {
+  const { project, runId } = await sealed();
+  const [kept, gone] = [await project.run('--', 'true'), await project.run('--', 'true')];
+  await project.caisson('forget', gone.runId);
+  const all = async (...args: string[]): Promise<CliRun> => project.caisson('verify', '--all', ...args);
+  const good = await all('-o', 'json');
+  expect(good.code).toBe(0);
+  expect(JSON.parse(good.stdout)).toMatchObject({ outcome: 'ok', runs: 2, forgotten: 1, problems: [] });
+  const finished = (await project.events(runId)).find(({ type }) => type === 'dispatch.finished');
+  const { resultRef } = finished as unknown as { resultRef: string };
+  const blobs = join(project.root, '.caisson/store/blobs');
+  flip(join(blobs, resultRef.slice(0, 2), resultRef.slice(2)), 10);
+  const bad = await all('-o', 'json');
+  expect(bad.code).toBe(6);
+  expect(JSON.parse(bad.stdout)).toMatchObject({ outcomes: { ok: 1, tampered: 1 }, problems: [{ runId }] });
+  expect((await all()).stdout).toContain('1 of 2 runs are correct; 1 tampered');
+  expect((await all('-o', 'ndjson')).stdout).toContain(kept.runId);
+  expect((await all(runId)).code).toBe(2);
+}, 120_000);
+
 const TAMPERINGS: [string, string][] = [
   [
     'data',

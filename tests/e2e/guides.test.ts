@@ -20,7 +20,18 @@ function readBlocks(guide: string): { language: string; name: string; text: stri
   );
 }
 
-it.each(['trust', 'registry', 'questions', 'callbacks', 'evidence', 'verify', 'folders', 'follow', 'daemon'])(
+it.each([
+  'trust',
+  'registry',
+  'questions',
+  'callbacks',
+  'evidence',
+  'verify',
+  'folders',
+  'follow',
+  'daemon',
+  'residents',
+])(
   'every example of the guide "%s" works as it is written',
   (guide) => {
     const project = createProject();
@@ -29,7 +40,8 @@ it.each(['trust', 'registry', 'questions', 'callbacks', 'evidence', 'verify', 'f
     writeFileSync(join(tools, 'caisson'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
     chmodSync(join(tools, 'caisson'), 0o755);
     const blocks = readBlocks(guide);
-    for (const { language, name, text } of blocks) if (language === 'yaml') project.write(name, text);
+    for (const { language, name, text } of blocks)
+      if (language === 'yaml' && name !== '') project.write(name, text);
     const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
     expect(script.length).toBeGreaterThan(0);
     const out = execFileSync('bash', ['-e', '-c', [CLEAN_UP, ...script].join('\n')], {

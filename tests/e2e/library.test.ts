@@ -36,6 +36,19 @@ it('runs the example of the library', async () => {
   expect(code).toBe(0);
 });
 
+it('on a Node that is too old throws a sentence with the remedy, before anything native is loaded', async () => {
+  const pretend =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })";
+  const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+  const child = spawn(process.execPath, [...old, join(ROOT, 'examples/dispatch.mjs'), '/nowhere'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { code, stderr } = await finish(child);
+  expect(stderr).toContain('Node 20.19.0 is too old. Install Node 22.18 or newer and run this again.');
+  expect(code).toBe(1);
+});
+
 it('runs a command line as a command, and never hands one to an agent', async () => {
   const caisson = await open(createProject({ config: 'runtime: native\n' }).root);
   const run = await caisson.dispatch({ argv: ['echo', 'hello'] });

@@ -139,8 +139,9 @@ describe('an agent that asks without end', { timeout: 90_000 }, () => {
     });
     const ran = await run('--runtime', 'asking', '--timeout', '60s', 'say it');
     expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'failed-answers' });
-    expect(ran.failure?.detail).toMatch(/^1\d requests in a row brought no answer/);
-    expect(model.modelRequests().length).toBeLessThan(30);
+    expect(ran.failure?.detail).toMatch(/^\d\d requests in a row brought no answer/);
+    // The agent asks on until the order reaches it; one that is not stopped asks thousands of times.
+    expect(model.modelRequests().length).toBeLessThan(200);
   });
 
   it('makes no progress: a stall timeout sees it, however much it prints', async () => {

@@ -61,7 +61,8 @@ export function openProject(options: ProjectOptions, onEnd: (end: () => void) =>
   const home = join(base, 'home');
   if (options.at === undefined) mkdirSync(root);
   mkdirSync(home);
-  onEnd(() => rmSync(base, { recursive: true, force: true }));
+  // A background host may still write its last files there.
+  onEnd(() => rmSync(base, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   const env = { ...environmentOf(home), ...options.env };
   const project: Project = {
     root,

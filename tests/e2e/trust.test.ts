@@ -71,6 +71,9 @@ describe('in a project without an agreement', () => {
     ['trust'],
     ['completion', 'bash'],
     ['init'],
+    ['senses', 'list'],
+    ['threads', 'list'],
+    ['schedules'],
   ])('%s runs nothing of it', async (...words) => {
     const project = openHostile();
     const run = await project.caisson(...words);
@@ -266,6 +269,22 @@ describe("the user's key", () => {
     expect((await report(project)).sends).toContainEqual(expect.objectContaining(send));
     expect((await project.caisson('trust', '--yes')).code).toBe(4);
     expect((await project.caisson('trust', '--yes', '--send-key', send.to)).code).toBe(0);
+  });
+
+  it.each([
+    ['own file', 'git: { token: "env:MY_TOKEN" }\n', {}],
+    ['variable', '', { CAISSON_GIT_TOKEN: 'env:MY_TOKEN' }],
+  ])("for git, of the user's %s, goes to the project's remote only when named", async (_, own, env) => {
+    const project = open({ config: 'git: { url: "http://127.0.0.1:9/a.git" }\n', env });
+    const folder = join(project.env['HOME'] ?? '', '.config/caisson');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'config.yaml'), own, { mode: 0o600 });
+    const yes = await project.caisson('trust', '--yes');
+    expect([yes.code, yes.stdout]).toEqual([
+      4,
+      expect.stringContaining('env:MY_TOKEN to http://127.0.0.1:9'),
+    ]);
+    expect((await project.caisson('trust', '--yes', '--send-key', 'http://127.0.0.1:9')).code).toBe(0);
   });
 
   it('stays agreed to for the same address when something else changes', async () => {

@@ -1,4 +1,5 @@
 // The way out as an agent sees it: relay inside, broker outside, and nothing else.
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '@caisson/ground';
@@ -13,7 +14,8 @@ import { createCell, removeCell, runInside, type Cell } from './run-inside.ts';
 
 const WORKER = join(import.meta.dirname, '../../packages/worker');
 const RELAY = join(WORKER, 'src/inside/inside.pl');
-const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
+/** New each time: sources of this repository, which may be in a searched folder, have none like it. */
+const KEY = `sk-ant-real-${randomBytes(11).toString('hex')}`;
 const PORT = 8118;
 
 /** What the processes of this sandbox show of themselves, and every file in the folders that are its own. */

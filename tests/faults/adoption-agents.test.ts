@@ -34,7 +34,7 @@ const DEPENDS_ON_TIME = /^(?:run\.stalled|health\.changed)$/;
 
 const ofType = (events: Events, type: string): Events => events.filter((event) => event.type === type);
 
-describe.each(['native', 'claude-code'])('an agent of %s', { timeout: LIMIT_MS }, (runtime) => {
+describe.each(['native', 'claude-code', 'codex'])('an agent of %s', { timeout: LIMIT_MS }, (runtime) => {
   const CHECKED = ['--verify', untilFile('checked'), '--verify-lens', 'verify'];
 
   /** Asks once and is answered slowly; uses a tool; ends; is checked. `disturb` is called at each of these places. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
-import { fakeClock, LIBFAKETIME } from './fake-clock.ts';
+import { fakeClock } from './fake-clock.ts';
 import { fillDisk, fillerOf, mountTmpfs } from './harness/disks.ts';
 import {
   expectWhole,
@@ -51,30 +51,35 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     await expectWhole(project, runId);
   });
 
-  it('keeps the deadlines of its time and of its approvals when the wall clock jumps', async (context) => {
-    if (LIBFAKETIME === undefined) context.skip('libfaketime is needed: apt-get install libfaketime');
-    const agents = await createAgents([command('rm -rf old'), { say: 'Removed.' }]);
-    const { project } = agents;
-    const clock = fakeClock(project);
-    const killed = await serve(project);
-    const runId = await detach(agents, '--mode', 'full-auto', '--timeout', '60s', 'clean up');
-    const ledger = openedLedger(join(project.root, '.caisson'));
-    const asked = await until(
-      'it is asked',
-      () => ledger.read({ runId, types: ['approval.requested'] })[0],
-      60_000,
-    );
-    await killDaemon(killed);
-    clock.jump('+86400');
-    await serve(project);
-    await untilAdopted(project, runId);
-    expect((await project.caisson('approve', asked.data.approvalId)).code).toBe(0);
-    await untilStatus(project, runId, 'done');
-    const events = await expectWhole(project, runId);
-    expect(events.filter(({ type }) => type === 'approval.decided')).toMatchObject([
-      { decision: 'allow', by: 'user' },
-    ]);
-  });
+  it.each([
+    ['forwards', '+86400'],
+    ['backwards', '-86400'],
+  ])(
+    'keeps the deadlines of its time and of its approvals when the wall clock jumps %s',
+    async (_where, offset) => {
+      const agents = await createAgents([command('rm -rf old'), { say: 'Removed.' }]);
+      const { project } = agents;
+      const clock = fakeClock(project);
+      const killed = await serve(project);
+      const runId = await detach(agents, '--mode', 'full-auto', '--timeout', '60s', 'clean up');
+      const ledger = openedLedger(join(project.root, '.caisson'));
+      const asked = await until(
+        'it is asked',
+        () => ledger.read({ runId, types: ['approval.requested'] })[0],
+        60_000,
+      );
+      await killDaemon(killed);
+      clock.jump(offset);
+      await serve(project);
+      await untilAdopted(project, runId);
+      expect((await project.caisson('approve', asked.data.approvalId)).code).toBe(0);
+      await untilStatus(project, runId, 'done');
+      const events = await expectWhole(project, runId);
+      expect(events.filter(({ type }) => type === 'approval.decided')).toMatchObject([
+        { decision: 'allow', by: 'user' },
+      ]);
+    },
+  );
 
   it('ends when its disk is full, and its run is settled once there is room, with its work kept', async (context) => {
     if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');

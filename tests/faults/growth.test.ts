@@ -1,5 +1,5 @@
 /** Whatever runs in the sandbox may fill a disk, or only pretend to: both are bounded, and nothing is lost. */
-import { existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from '../e2e/project.ts';
@@ -28,6 +28,29 @@ describe('a command that fills the disk past its limit', { timeout: 60_000 }, ()
     const result = await project.run('--pipeline', 'test.fill', '--', 'true');
     expect(result.failure).toMatchObject({ reason: 'provider-failed', cause: 'disk' });
     expect(result.failure?.detail).toContain(lens);
+  });
+});
+
+/** A stand-in for claude-code that says something without end. */
+const TALKER = `#!/usr/bin/env node
+if (process.argv.includes('--version')) { console.log('2.0.14 (Claude Code)'); process.exit(0); }
+const say = (n) => JSON.stringify({ type: 'assistant', message: { id: 'm' + n, content: [{ type: 'text', text: 'x'.repeat(3000) }] } }) + '\\n';
+let n = 0;
+const go = () => { while (process.stdout.write(say(n++))); process.stdout.once('drain', go); };
+go();
+`;
+
+describe('an agent that talks without end', { timeout: 120_000 }, () => {
+  it('fills its record no further than the limit of its disk', async () => {
+    const project = createProject({
+      env: { MODEL_KEY: 'sk-dummy' },
+      config: `limits: { disk: 5m }\nruntimes: { claude-code: { bin: ./talker, endpoint: "http://127.0.0.1:9", apiKey: "env:MODEL_KEY" } }\n`,
+    });
+    project.write('talker', TALKER);
+    chmodSync(join(project.root, 'talker'), 0o755);
+    const result = await project.run('--runtime', 'claude-code', '--timeout', '60s', 'talk');
+    expect(result.failure).toMatchObject({ reason: 'provider-failed', cause: 'disk' });
+    expect(result.failure?.detail).toContain('the record of what the agent said and did');
   });
 });
 

@@ -30,7 +30,7 @@ async function openEngine(project: Project): Promise<Engine> {
 /** Rooms whose ledger cannot take one type of event. */
 function withoutRoomFor({ rooms }: Engine, type: string): DispatchRooms {
   const append: Ledger['append'] = (events, options) =>
-    events[0]?.type === type
+    events.some((event) => event.type === type)
       ? Promise.reject(new Error('the disk is full'))
       : rooms.ledger.append(events, options);
   return { ...rooms, recorder: createRecorder({ ledger: { append }, clock: rooms.clock }) };

@@ -54,14 +54,26 @@ export type Events = Awaited<ReturnType<Project['events']>>;
 
 export const typesOf = (events: Events): string[] => events.map(({ type }) => type);
 
-/** One acceptance, one ending, numbers without holes, no line of the worker twice, a sound record. */
+/** The seal follows the ending, so a run can be `done` a moment before its record is complete. */
+async function untilSealed(project: Project, runId: string): Promise<Events> {
+  let events: Events = [];
+  const isSealed = async (): Promise<boolean> => {
+    events = await project.events(runId);
+    return typesOf(events).includes('evidence.sealed');
+  };
+  await until('it is sealed', isSealed, 60_000);
+  return events;
+}
+
+/** One acceptance, one ending, one seal, numbers without holes, no line of the worker twice, a sound record. */
 export async function expectWhole(project: Project, runId: string): Promise<Events> {
-  const events = await project.events(runId);
+  const events = await untilSealed(project, runId);
   const types = typesOf(events);
   const count = (wanted: RegExp): number => types.filter((type) => wanted.test(type)).length;
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1));
   expect([count(/^dispatch\.accepted$/), count(/^dispatch\.started$/)]).toEqual([1, 1]);
   expect(count(/^dispatch\.(?:finished|failed|cancelled|needs_input)$/)).toBe(1);
+  expect(count(/^evidence\.sealed$/)).toBe(1);
   expect(count(/^runtime\.adapter\.ran$/)).toBeLessThanOrEqual(1);
   const callsOf = (type: string): unknown[] =>
     events.filter((event) => event.type === type).map((event) => event['callId']);

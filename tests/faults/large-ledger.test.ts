@@ -1,11 +1,15 @@
 /** What is read of a large ledger costs what it costs in a small one; `npm run bench -- read-model` has the figures. */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { fillLedger } from '../../bench/read-model/fill-ledger.ts';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { resolveRunId } from '../../packages/engine/src/operations/resolve-run-id.ts';
+import { openLocalStore } from '../../packages/engine/src/store/index.ts';
+import { BIN, createProject } from '../e2e/project.ts';
 
 const SMALL = 1000;
 const LARGE = 20_000;
@@ -70,3 +74,29 @@ it('20,000 runs are listed and found as quickly as 1,000', async () => {
   expect(slow).toEqual([]);
   expect(large.ledger.runs({ ...PAGE, after: middle(large) }).length).toBe(50);
 }, 120_000);
+
+/** All of the events take more: a command that loads them is ended by V8. */
+const HEAP = '--max-old-space-size=64';
+
+it('doctor and gc go through 20,000 runs with a heap that has no room for them', async () => {
+  const project = createProject();
+  await project.run('--', 'true');
+  const state = join(project.root, '.caisson');
+  const { digest } = await openLocalStore(join(state, 'store')).putBlob(Buffer.from('seal'));
+  await fillLedger(join(state, 'ledger.db'), LARGE, digest);
+  const options = { cwd: project.root, env: project.env };
+  // The doctor also says what else this machine lacks, and ends with 1 then.
+  const caisson = async (...args: string[]): Promise<string> => {
+    const argv = [HEAP, BIN, ...args, '-o', 'json'];
+    return await promisify(execFile)(process.execPath, argv, options).then(
+      ({ stdout }) => stdout,
+      ({ stdout }: { stdout: string }) => stdout,
+    );
+  };
+  expect(JSON.parse(await caisson('gc', '--older-than', '0s'))).toMatchObject({ problems: [], heldBack: [] });
+  const { probes } = JSON.parse(await caisson('doctor')) as { probes: { id: string; detail: string }[] };
+  const details = new Map(probes.map(({ id, detail }) => [id, detail]));
+  expect(details.get('ledger')).toContain(`of ${LARGE + 1} runs, every hash is correct`);
+  expect(details.get('seals')).toContain(`${LARGE + 1} seals`);
+  expect(details.get('store')).toContain('has its digest');
+}, 240_000);

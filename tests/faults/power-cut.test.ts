@@ -97,9 +97,11 @@ describe('what a power cut could take', { timeout: 120_000 }, () => {
 
 /**
  * Not these: what an attempt has beside its record (recovery makes do without), captures (read and hashed again), locks,
- * caches, hints, and objects of git, which count only once a ref names them.
+ * caches, hints, claims of processes that live, and objects of git, which count only once a ref names them.
  */
 function isRelied(path: string): boolean {
-  const isHint = /\/(worktrees|trash|captures|stat-cache|objects|compile|tmp)\/|\.lock$|\/index$/.test(path);
+  const isHint = /\/(worktrees|trash|captures|stat-cache|objects|compile|tmp|claims)\/|\.lock$|\/index$/.test(
+    path,
+  );
   return !isHint && !path.startsWith('.git/') && path.startsWith('/');
 }

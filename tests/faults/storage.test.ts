@@ -164,7 +164,8 @@ describe('a disk that earlier runs have filled', { timeout: 120_000 }, () => {
     await untilWaits(host);
     const [, command = ''] = /caisson (gc --older-than 0s) frees up to 3\.8m/.exec(said) ?? [];
     const swept = await project.caisson(...command.split(' '), ...state);
-    expect([swept.code, swept.stdout]).toEqual([0, expect.stringMatching(/freed 3\.\d MiB/)]);
+    // Or more: the waiting run may end while the rest is looked through, and what it leaves is as old as asked for.
+    expect([swept.code, swept.stdout]).toEqual([0, expect.stringMatching(/freed [3-9]\.\d MiB/)]);
     expect((await ended).stderr).not.toContain('    at ');
     expectReadable(join(disk, 'state'));
   });

@@ -1,25 +1,44 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node from 20 up: an old Node must get a sentence, not a syntax error or a native crash.
-// Taken by `getBuiltinModule` where there is one: an `import` of these modules costs more than the rest of this file.
-const take = process.getBuiltinModule ?? (await import('node:module')).createRequire(import.meta.url);
-const { existsSync, mkdirSync } = take('node:fs');
-const nodeModule = take('node:module');
-const { dirname, join } = take('node:path');
-const { fileURLToPath } = take('node:url');
+// CommonJS (package.json beside it): loading the first ES module of a process costs more than the rest of this file.
+'use strict';
+const { existsSync, lstatSync, mkdirSync, statSync } = require('node:fs');
+const nodeModule = require('node:module');
+const { dirname, join } = require('node:path');
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-const MAIN = join(HERE, '..', 'dist', 'caisson.mjs');
+const MAIN = join(__dirname, '..', 'dist', 'start.cjs');
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
 
-if (!isNewEnough) await runWithPinnedNode();
+if (!isNewEnough) runWithPinnedNode();
 else if (!existsSync(MAIN)) refuse('this clone is not built yet. Run: npm run build');
 else {
   // A user may have no home at all; then there is no cache, and nothing else changes.
   const cacheHome = process.env.XDG_CACHE_HOME || (process.env.HOME && join(process.env.HOME, '.cache'));
   const cache = cacheHome?.startsWith('/') ? join(cacheHome, 'caisson', 'compile') : null;
-  if (cache !== null && isMade(cacheHome, cache)) nodeModule.enableCompileCache?.(cache);
-  await import(MAIN);
+  if (cache !== null && isOurs(cache) && isMade(cacheHome, cache)) nodeModule.enableCompileCache?.(cache);
+  require(MAIN);
+}
+
+// Compiled code is run as it is found, so nobody else may be able to put it there, as in the home of another account that
+// `sudo -E` left in place: `compile` is for this user alone, `caisson` is written by this user alone, and the folders above
+// them belong to this user or root. What is not there yet is made by us. The engine has the same rule (compile-cache.ts).
+function isOurs(cache) {
+  const own = process.geteuid();
+  try {
+    for (let at = cache, depth = 0; ; at = dirname(at), depth += 1) {
+      const found = (depth < 2 ? lstatSync : statSync)(at, { throwIfNoEntry: false });
+      if (found !== undefined && !isKept(found, depth, own)) return false;
+      if (at === '/') return true;
+    }
+  } catch {
+    return false;
+  }
+}
+
+function isKept({ uid, mode }, depth, own) {
+  if (depth < 2) return uid === own && (mode & (depth === 0 ? 0o077 : 0o022)) === 0;
+  return (uid === own || uid === 0) && (mode & 0o1002) !== 0o002; // in a sticky folder each keeps what it has
 }
 
 // Step by step: Node's own way to make a folder never ends below one that takes none, such as /proc.
@@ -34,18 +53,18 @@ function isMade(home, cache) {
   }
 }
 
-async function runWithPinnedNode() {
-  const pinned = join(HERE, '..', '..', '..', 'node_modules', '.bin', 'node');
+function runWithPinnedNode() {
+  const pinned = join(__dirname, '..', '..', '..', 'node_modules', '.bin', 'node');
   if (!existsSync(pinned)) {
     refuse(
       `Node ${process.versions.node} is too old. Install Node 22.18 or newer and run the command again.`,
     );
     return;
   }
-  const { spawn } = await import('node:child_process');
-  const { isatty } = await import('node:tty');
+  const { spawn } = require('node:child_process');
+  const { isatty } = require('node:tty');
   const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
-  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  const child = spawn(pinned, [__filename, ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
   // A terminal signals both processes; a signal sent only to this one has to be passed on.

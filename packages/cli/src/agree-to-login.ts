@@ -1,4 +1,4 @@
-import { TaskRefusedError, type DispatchRequest } from '@caisson/engine';
+import { findRefusal, type DispatchRequest } from '@caisson/engine';
 import { canAsk, confirmOnTerminal } from './ask-on-terminal.ts';
 import type { Output } from './output.ts';
 import type { WhileAsking } from './watch-run.ts';
@@ -13,7 +13,7 @@ export async function orWithLogin<T>(
   try {
     return await dispatch(request);
   } catch (error) {
-    const offer = error instanceof TaskRefusedError ? error.refusal.offersLogin : undefined;
+    const offer = findRefusal(error)?.offersLogin;
     if (offer === undefined || !canAsk(output)) throw error;
     const { runtime, path } = offer;
     output.note(

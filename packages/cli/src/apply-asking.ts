@@ -6,9 +6,11 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import type { Lines } from './painted.ts';
 
-/** Beside the engine's options: the state folder from the command line. */
+/** Beside the engine's options: what else the command line says. */
 export interface ApplyOrder extends ApplyChoice {
   readonly stateDir?: string | undefined;
+  /** The files here are meant, although the run worked on a remote repository. */
+  readonly here?: boolean | undefined;
 }
 
 export async function applyAsking(
@@ -17,11 +19,12 @@ export async function applyAsking(
   order: ApplyOrder,
   output: Output,
 ): Promise<ExitCode> {
+  const { stateDir: _, here: __, ...choice } = order;
   const runId = await caisson.find(run);
-  const first = await caisson.apply(runId, order);
+  const first = await caisson.apply(runId, choice);
   const isAllowed =
     first.kind === 'risky' && !first.isRefused && (await askAbout(first.risks, output, runId));
-  const outcome = isAllowed ? await caisson.apply(runId, { ...order, allowRisky: true }) : first;
+  const outcome = isAllowed ? await caisson.apply(runId, { ...choice, allowRisky: true }) : first;
   return printApplied(outcome, output, runId, order);
 }
 
@@ -54,13 +57,14 @@ function printApplied(outcome: ApplyResult, output: Output, runId: string, order
 }
 
 function nextCommand(runId: string, order: ApplyOrder): string {
-  const { allowRisky, allowOutsideScope, leaveConflicts, force, stateDir } = order;
+  const { allowRisky, allowOutsideScope, leaveConflicts, force, here, stateDir } = order;
   const words = [
     ...['caisson', 'apply', runId],
     ...(allowRisky === true ? ['--allow-risky'] : []),
     ...(allowOutsideScope === true ? ['--outside-scope'] : []),
     ...(leaveConflicts === true ? ['--leave-conflicts'] : []),
     ...(force === true ? ['--force'] : []),
+    ...(here === true ? ['--here'] : []),
     ...(stateDir === undefined ? [] : ['--state-dir', shellQuote(stateDir)]),
   ];
   return words.join(' ');

@@ -1,5 +1,6 @@
 import type { RegistryKind } from '@caisson/protocol';
 import type { CommandRow } from './command.ts';
+import { RESIDENT_ROWS } from './resident-rows.ts';
 
 /** Written out, because loading the schemas that know the kinds is too slow for a table. */
 const KINDS: Readonly<Record<RegistryKind, string>> = {
@@ -50,6 +51,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: () => import('./commands/show.ts'),
   },
   {
+    name: 'attach',
+    summary: 'watch a run of another process, as run shows it',
+    load: () => import('./commands/attach.ts'),
+  },
+  {
     name: 'logs',
     summary: "print a run's events or its agent's output",
     load: () => import('./commands/logs.ts'),
@@ -64,6 +70,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'apply',
     summary: 'apply the patch of a run to your files',
     load: () => import('./commands/apply.ts'),
+  },
+  {
+    name: 'branches',
+    summary: 'list, push or drop branches that wait',
+    load: () => import('./commands/branches.ts'),
   },
   {
     name: 'outputs',
@@ -147,6 +158,12 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'reload',
     summary: 'let the daemon read its configuration again',
     load: () => import('./commands/reload.ts'),
+  },
+  ...RESIDENT_ROWS,
+  {
+    name: 'schedules',
+    summary: 'show what starts by itself, and when',
+    load: () => import('./commands/schedules.ts'),
   },
   {
     name: 'host',

@@ -2,29 +2,19 @@
  * Starting the worker takes longer than loading the CLI, so `caisson run` begins with it (decision 0006). This is a
  * separate bundle, loaded before the CLI; the two share one property of the global object.
  */
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { getCurrentFolder, openSpareWorkers, type SpareWorkers } from '@caisson/engine';
+import { openSpareWorkers, type SpareWorkers } from '@caisson/engine';
+import { ownWords } from './choose-bundle.ts';
 
 const PLACE = Symbol.for('caisson.spare-workers');
 
 /** For a command line that probably needs a worker; an unused one ends with this process. */
 export function startEarlyWorker(words: readonly string[]): void {
-  const end = words.indexOf('--');
-  const own = end === -1 ? words : words.slice(0, end);
-  if (own.some((word) => ['--help', '-h', '--detach'].includes(word))) return;
+  if (ownWords(words).some((word) => ['--help', '-h', '--detach'].includes(word))) return;
   try {
-    if (!hasDaemon()) ownSpareWorkers().warm();
+    ownSpareWorkers().warm({ usesNetwork: !words.includes('--') });
   } catch {
     // an error here (no home folder) also occurs in the CLI, and is reported there
   }
-}
-
-/** A daemon has workers of its own. A guess, by the folder where most projects have their state. */
-export function hasDaemon(folder = getCurrentFolder()): boolean {
-  if (existsSync(join(folder, '.caisson/runtime/daemon.sock'))) return true;
-  const above = dirname(folder);
-  return above !== folder && hasDaemon(above);
 }
 
 /** The source of workers of this process: the same one for the early bundle and for the CLI. */

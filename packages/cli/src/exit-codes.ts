@@ -56,7 +56,7 @@ const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
   budget: EXIT_CODES.budgetExceeded,
 };
 
-type Ended = Pick<DispatchResult, 'status' | 'failure' | 'branch'> &
+type Ended = Pick<DispatchResult, 'status' | 'failure' | 'branch' | 'push'> &
   Partial<Pick<DispatchResult, 'exitCode' | 'result'>>;
 
 /** What the caller knows of a run beside its result. */
@@ -70,9 +70,10 @@ export interface ExitView {
 /** The exit code of a run's ending. */
 export function exitCodeOfResult(result: Ended, view: ExitView = {}): ExitCode {
   const isBranchMissing = result.branch !== undefined && result.branch.status !== 'created';
+  const isUnpushed = result.push !== undefined && result.push.status !== 'pushed';
   const isUnverified = result.result?.verify?.passed === false && view.isVerifyReportOnly !== true;
   if (result.status === 'done')
-    return isBranchMissing || isUnverified ? EXIT_CODES.failed : EXIT_CODES.finished;
+    return isBranchMissing || isUnpushed || isUnverified ? EXIT_CODES.failed : EXIT_CODES.finished;
   if (view.isOfCommand === true && result.failure?.cause === 'exit-code')
     return result.exitCode ?? EXIT_CODES.failed;
   if (result.status === 'waiting' || result.status === 'answered') return EXIT_CODES.needsInput;

@@ -18,7 +18,10 @@ export function describeAsked(
     ...cutLines(description, MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
     ...(acceptance === undefined ? [] : labelled('done when', acceptance)),
     ...(scope.length === 0 ? [] : [`scope: ${scope.join(', ')}`]),
-    ...(branch === undefined ? [] : [`branch: ${branch}`]),
+    ...(accepted.repository === undefined ? [] : [`repository: ${accepted.repository.remote}`]),
+    ...(branch === undefined
+      ? []
+      : [`branch: ${branch}${accepted.repository?.push === true ? ', to be pushed' : ''}`]),
     `priority: ${priority} of 1 to 10`,
     ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
     ...(continues?.question === undefined ? [] : labelled('question', continues.question)),

@@ -1,5 +1,6 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { describeBranch, describePush, hasChangedNothing } from './format-branch.ts';
 import { describeFailure } from './format-failure.ts';
 import { findHint } from './format-hint.ts';
 import { replyLines } from './format-reply.ts';
@@ -49,7 +50,11 @@ export function formatEnding(
   lines.push(...describeOutcome(result, style, work));
   lines.push(...describeHint(result, work.isOfCommand, work.unreached).map((text) => `  ${text}`));
   lines.push(...[...listSomeBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
-  if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
+  const branch = describeBranch(result);
+  if (branch.length > 0) lines.push(...branch.map((text) => `  ${text}`));
+  else if (hasChangedNothing(result) && !work.isOfCommand && !work.isInPlace)
+    lines.push('  nothing was changed');
+  lines.push(...describePush(result).map((text) => `  ${text}`));
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
   if (result.status === 'done' && !work.isOfCommand)
     lines.push(`  go on: caisson continue ${result.runId} "…"`);
@@ -105,8 +110,13 @@ export function describeTotal({ total, costUsd, costIsEstimate }: DispatchResult
 export function describeApply(
   runId: string,
   isInPlace: boolean,
-  { risky = [], outsideScope = [] }: Pick<DispatchResult, 'risky' | 'outsideScope'> = {},
+  {
+    risky = [],
+    outsideScope = [],
+    repository,
+  }: Pick<DispatchResult, 'risky' | 'outsideScope' | 'repository'> = {},
 ): string {
+  if (repository !== undefined) return `its changes are for ${repository.remote}, not for the files here`;
   if (isInPlace) return 'in place: its changes are already in your files';
   const scope = outsideScope.length === 0 ? '' : ' --outside-scope';
   return `apply: caisson apply ${runId}${scope}${risky.length === 0 ? '' : ' (asks about the risky files)'}`;
@@ -115,21 +125,6 @@ export function describeApply(
 /** Whether the run worked in the user's own files. */
 export function isInPlace(event: EventEnvelope): boolean {
   return event.type === 'attempt.launched' && event.workspace.kind === 'in-place';
-}
-
-/** The outcome of the requested branch. */
-export function describeBranch({ name, status, detail }: NonNullable<DispatchResult['branch']>): string {
-  switch (status) {
-    case 'created':
-      return `branch: ${name}`;
-    case 'held':
-      return detail === undefined
-        ? `branch: ${name} waits for a yes to its risky files; the warning above has the line that creates it`
-        : `branch: ${name} was not created: ${detail}`;
-    case 'taken':
-    case 'failed':
-      return `branch: ${name} was not created: ${detail ?? status}`;
-  }
 }
 
 const MAX_OUTSIDE_SHOWN = 20;

@@ -12,6 +12,7 @@ import {
 import { formatBytes, formatCost, formatDuration, nameFailure } from './format-values.ts';
 import { describeCall, describeGap, oneLine } from './format-work.ts';
 import { line, textLines, wrapLine, type Line, type Lines, type Painted } from './painted.ts';
+import { RESIDENT_WORDS } from './resident-words.ts';
 
 const MAX_TEXT = 2000;
 const MAX_BRIEF = 160;
@@ -20,6 +21,7 @@ const TYPE_COLUMNS = 20;
 const INDENT = ' '.repeat(6);
 
 const WORDS: EnvelopeHandlers<string> = {
+  ...RESIDENT_WORDS,
   'dispatch.accepted': ({ task, agent, runtime, grant, session, continues }) =>
     sentence([
       text(task.description),
@@ -56,6 +58,8 @@ const WORDS: EnvelopeHandlers<string> = {
   'approval.requested': ({ tool, what, actionClass }) =>
     sentence([what.startsWith(tool) ? text(what) : `${text(tool)}: ${text(what)}`, text(actionClass)]),
   'approval.decided': ({ decision, by }) => `${decision} by ${by}`,
+  'handoff.recorded': ({ handoff }) =>
+    sentence([`${handoff.status}, said by the ${handoff.by}`, text(handoff.summary)]),
   'policy.denied': ({ denial }) => sentence([text(denial.what), `rule ${text(denial.rule)}`]),
   'network.connection': ({ verdict, target, via, detail, bytesUp, bytesDown, durationMs }) =>
     sentence([
@@ -106,8 +110,15 @@ const WORDS: EnvelopeHandlers<string> = {
       : `${text(what)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`,
   'prompt.compiled': ({ role, fragmentCount, estimatedTokens }) =>
     `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
+  'repository.fetched': ({ remote, ref, commit, ms }) =>
+    `${text(remote)} ${text(ref)} at ${text(commit).slice(0, 12)} in ${formatDuration(ms)}`,
+  'branch.pushed': ({ remote, branch }) => `${text(branch)} to ${text(remote)}`,
+  'branch.push-failed': ({ remote, branch, reason, detail }) =>
+    `${text(branch)} to ${text(remote)}: ${reason}, ${text(detail)}`,
+  'branch.dropped': ({ branch }) => text(branch),
   'run.applied': ({ files, hasConflicts }) =>
     `its work was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
+  'timeout.drained': () => 'the owner of its pool took its branch over',
   'trash.deleted': ({ path, bytes, why }) => `${text(path)}, ${formatBytes(bytes)} (${why})`,
   'run.forgotten': () => 'its contents were deleted',
   'worker.progress': ({ phase, message, tool }) =>

@@ -19,6 +19,14 @@ it.each([
   ['curl: (6) Could not resolve host: example.com', '--network hosts=example.com:443'],
   ['dial tcp: lookup proxy.golang.org on 127.0.0.1:53: network is unreachable', 'hosts=proxy.golang.org:443'],
   ['fatal: unable to connect: Network is unreachable', '--network hosts=HOST:443'],
+  [
+    'ERROR: Could not find a version that satisfies the requirement requests (from versions: none)\nERROR: No matching distribution found for requests',
+    '--network hosts=pypi.org:443,files.pythonhosted.org:443',
+  ],
+  [
+    "WARNING: Retrying after connection broken by 'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/requests/",
+    '--network hosts=pypi.org:443,files.pythonhosted.org:443',
+  ],
   ['sh: 1: vitest: not found', 'vitest is not visible in the sandbox'],
   ['bash: line 1: cargo: command not found', 'cargo is not visible in the sandbox'],
   ['make: cargo: No such file or directory', 'cargo is not visible in the sandbox'],

@@ -19,7 +19,10 @@ const NAME_UNKNOWN = [
   String.raw`(?:^|[\s(])${HOST}: (?:Name or service not known|(?:Temporary failure in )?name resolution)`,
 ];
 const NO_NETWORK =
-  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException|\bUnknown host |CONNECT tunnel failed|tunnel connection failed|tunneling socket could not|is not among the hosts granted/i;
+  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException|\bUnknown host |CONNECT tunnel failed|tunnel connection failed|tunneling socket could not|is not among the hosts granted|\(from versions: none\)/i;
+/** What pip says names no host; without a network it finds no version of anything. */
+const OF_PIP = /\(from versions: none\)|pip\._vendor/;
+const PIP_HOSTS = ['pypi.org:443', 'files.pythonhosted.org:443'];
 const NO_PROGRAM = [
   String.raw`(?:^|[:\s])${WORD}: (?:command )?not found`,
   String.raw`spawn ${WORD} ENOENT`,
@@ -124,10 +127,12 @@ export function findUnreached(event: EventEnvelope): string | null {
 function findNetworkHint({ result }: DispatchResult, said: string): string | null {
   if (!NO_NETWORK.test(said)) return null;
   const { hosts = [], sandbox } = result?.policy.grant ?? {};
-  const wanted = `${find(said, NAME_UNKNOWN) ?? 'HOST'}:443`;
-  if (sandbox === 'none' || hosts.includes('*') || hosts.includes(wanted)) return null;
+  const host = find(said, NAME_UNKNOWN);
+  const wanted = host === null && OF_PIP.test(said) ? PIP_HOSTS : [`${host ?? 'HOST'}:443`];
+  const missing = wanted.filter((one) => !hosts.includes(one));
+  if (sandbox === 'none' || hosts.includes('*') || missing.length === 0) return null;
   const has = hosts.length === 0 ? 'has no network' : `reaches only ${hosts.join(', ')}`;
-  return `this run ${has}. Allow what it needs: --network hosts=${[...hosts, wanted].join(',')}`;
+  return `this run ${has}. Allow what it needs: --network hosts=${[...hosts, ...missing].join(',')}`;
 }
 
 function find(text: string, forms: readonly string[]): string | null {

@@ -5,7 +5,18 @@ import { countFiles } from './format-timeline.ts';
 import type { Line } from './painted.ts';
 
 export function describeNext(
-  { runId, status, result, asked, applied, risky, outsideScope, unpatched, leftWork }: DispatchResult,
+  {
+    runId,
+    status,
+    result,
+    asked,
+    applied,
+    risky,
+    outsideScope,
+    repository,
+    unpatched,
+    leftWork,
+  }: DispatchResult,
   inPlace: boolean,
 ): Line[] {
   const lines: Line[] = [];
@@ -19,7 +30,8 @@ export function describeNext(
   }
   if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
   else if (applied !== undefined) lines.push(describeApplied(applied));
-  else if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, { risky, outsideScope }));
+  else if (result?.patchRef !== undefined)
+    lines.push(describeApply(runId, inPlace, { risky, outsideScope, repository }));
   if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
   if (isBroken(status)) lines.push(`again: caisson retry ${runId}`);
   if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);

@@ -7,7 +7,7 @@ import {
   type EventType,
 } from '@caisson/protocol';
 import { expect, test } from 'vitest';
-import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
+import { SAMPLE_DATA, sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
 import { formatEnding } from './format-ending.ts';
 import { formatRun } from './format-run.ts';
 import { render, STYLE, type Lines } from './painted.ts';
@@ -170,6 +170,18 @@ test('a model that was never reached has no usage and no cost', () => {
   ];
   for (const text of texts({})) expect(text).not.toMatch(/cost unknown|usage:|0 tokens|0 in/);
   for (const text of texts({ costUsd: 0.5 })) expect(text).toContain('$0.50');
+  expect(texts({})[1]).toContain('\n  nothing was changed\n');
+  expect(texts({ status: 'error' })[1]).not.toContain('nothing was changed');
+  const branch = { name: 'work', commit: 'c0', status: 'created' } as const;
+  for (const text of texts({ branch })) expect(text).toContain('branch: work (nothing was changed');
+  const recorded = SAMPLE_DATA['handoff.recorded'].handoff;
+  const handoff = {
+    ...recorded,
+    branch: 'work',
+    verdict: { ...recorded.verdict, isEmpty: true, pushed: false },
+  };
+  for (const text of texts({ handoff }))
+    expect(text).toContain('branch: work was not made: nothing was changed');
 });
 
 test('a run that is under way has no duration yet', () => {
@@ -189,4 +201,33 @@ test('much work beside the patch is listed in show, and counted in the ending', 
   const ending = toText(formatEnding({ ...result, beside }, STYLE));
   expect(count(ending)).toBe(3);
   expect(ending).toContain(`  not in the patch: 2 more; all of them: caisson show ${RUN}`);
+});
+
+test('a run on a remote says where it worked, and what was asked for its branch', () => {
+  const repository = { remote: 'https://git.example/a.git', push: true };
+  const task = { ...accepted.task, branch: 'work' };
+  const text = toText(
+    formatRun({ ...result, repository }, [{ ...accepted, task, repository }], {
+      ...{ style: STYLE, columns: Infinity },
+    }),
+  );
+  expect(text).toContain('  repository: https://git.example/a.git\n  branch: work, to be pushed\n');
+});
+
+test('a hand-off of a run on a remote says that its branch is not there', () => {
+  const handoff: NonNullable<DispatchResult['handoff']> = {
+    ...{ taskId: 't', status: 'complete', by: 'agent', summary: 'done', branch: 'work' },
+    ...{ filesChanged: [], outOfScope: [], concerns: [], suggestions: [] },
+    metrics: {
+      ...{ linesAdded: 1, linesRemoved: 0, filesCreated: 1, filesModified: 0 },
+      ...{ tokensUsed: 0, toolCallCount: 0, durationMs: 1 },
+    },
+    verdict: {
+      ...{ patchApplies: true, branchExists: true, pushed: false },
+      ...{ scopeRespected: true, verify: 'none', isEmpty: false },
+    },
+  };
+  expect(show({ handoff })).not.toContain('pushed');
+  const repository = { remote: 'https://git.example/a.git', push: true };
+  expect(show({ handoff, repository })).toContain('the branch exists, it is NOT pushed');
 });

@@ -1,9 +1,9 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import { isEnding, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import { describeAsked, describeRan } from './format-asked.ts';
+import { describeBranch, describePush } from './format-branch.ts';
 import {
   describeBlocks,
-  describeBranch,
   describeHeadline,
   describeHint,
   describeTotal,
@@ -14,6 +14,7 @@ import {
   listBeside,
   listOutsideScope,
 } from './format-ending.ts';
+import { describeHandoff } from './format-handoff.ts';
 import { findUnreached } from './format-hint.ts';
 import { describeLive } from './format-live.ts';
 import { describeNext } from './format-next.ts';
@@ -61,8 +62,10 @@ export function formatRun(
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
       ...listBeside(result),
       ...listOutsideScope(result),
-      ...(result.branch === undefined ? [] : [describeBranch(result.branch)]),
+      ...describeBranch(result),
+      ...describePush(result),
     ]),
+    section('Handed off', isForgotten ? [] : describeHandoff(result)),
     section('Cost', describeCost(result)),
     section('Reported', (result.callbacks ?? []).map(describeCallback)),
     section(

@@ -1,6 +1,7 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
 import { formatExit, nameFailure } from './format-values.ts';
 import { handleEnvelope, recordedTypeOf, type EnvelopeHandlers, type EventEnvelope } from '@caisson/protocol';
+import { RESIDENT_WORDS } from './resident-words.ts';
 
 const MAX_UNREAD = 500;
 
@@ -41,6 +42,7 @@ const nothing = (): string => '';
 
 /** What stands beside the type; for most events the type says enough. */
 const DESCRIPTIONS: EnvelopeHandlers<string> = {
+  ...RESIDENT_WORDS,
   'dispatch.accepted': nothing,
   'dispatch.started': nothing,
   'dispatch.finished': nothing,
@@ -61,6 +63,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'question.expired': nothing,
   'approval.requested': ({ what }) => what,
   'approval.decided': ({ decision }) => decision,
+  'handoff.recorded': ({ handoff }) => `${handoff.status}, said by the ${handoff.by}`,
   'policy.denied': ({ denial }) => denial.what,
   'network.connection': ({ verdict, target }) => `${verdict} ${target}`,
   'channel.sent': ({ body }) => body,
@@ -81,7 +84,12 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'work.gap': ({ count }) => `${count} events`,
   'capture.done': ({ what, files }) => `${what}: ${countFiles(files)}`,
   'prompt.compiled': nothing,
+  'repository.fetched': ({ remote, ref }) => `${remote} ${ref}`,
+  'branch.pushed': ({ remote, branch }) => `${branch} to ${remote}`,
+  'branch.push-failed': ({ branch, reason }) => `${branch}: ${reason}`,
+  'branch.dropped': ({ branch }) => branch,
   'run.applied': nothing,
+  'timeout.drained': nothing,
   'trash.deleted': nothing,
   'run.forgotten': nothing,
   'worker.progress': nothing,

@@ -20,7 +20,7 @@ export function describeVerify(verify: Verify, runId: string, style: Style): Pai
   return [
     outcome,
     ...printed.slice(-SHOWN_LINES),
-    ...(printed.length > SHOWN_LINES ? [line`  more of it: caisson logs ${runId}`] : []),
+    ...(printed.length > SHOWN_LINES ? [line`  all of it: caisson logs ${runId} --verify`] : []),
     ...(lens === 'clean-room' ? [line`  ${ROOM_HINT}`] : []),
   ];
 }

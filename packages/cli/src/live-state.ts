@@ -1,12 +1,17 @@
 /** What the changing line of a live view is made of: the phase, the calls under way, the use of the model so far. */
-import type { EnvelopeOf, Limits } from '@caisson/protocol';
+import type { EnvelopeOf, Limits, LiveRun } from '@caisson/protocol';
 import { firstLine } from './format-remark.ts';
+import { isCommand } from './format-reply.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
 import { describeCall } from './format-work.ts';
 import { joinLine, type Line, type Painted, type Style } from './painted.ts';
 
 export interface LiveState {
+  /** What its host said of a run that was under way before it was looked at. */
+  readonly joined: LiveRun | undefined;
   phase: string;
+  /** When it was accepted, by the clock that never jumps. */
+  startedMs: number;
   /** Tool calls under way, the newest last. */
   readonly calls: Map<string, { started: EnvelopeOf<'tool.started'>; sinceMs: number }>;
   tokens: number;
@@ -22,9 +27,11 @@ export interface LiveState {
   limits: Limits;
 }
 
-export function createState(): LiveState {
+export function createState(joined?: LiveRun): LiveState {
   return {
+    joined,
     phase: 'preparing',
+    startedMs: performance.now(),
     calls: new Map(),
     tokens: 0,
     costUsd: 0,
@@ -43,7 +50,7 @@ export function absorbWork(state: LiveState, event: EnvelopeOf<Work | 'runtime.a
   state.waitsFor = event.type === 'agent.said' && event.isWaiting === true ? firstLine(event.text) : null;
   switch (event.type) {
     case 'tool.started':
-      state.calls.set(event.callId, { started: event, sinceMs: performance.now() });
+      state.calls.set(event.callId, { started: event, sinceMs: momentOf(event) });
       return;
     case 'tool.ended':
       state.calls.delete(event.callId);
@@ -57,6 +64,37 @@ export function absorbWork(state: LiveState, event: EnvelopeOf<Work | 'runtime.a
       return;
     case 'agent.said':
   }
+}
+
+/** When it happened: of a run that was joined later, before it was seen here. Not in the future, whatever the clocks say. */
+function momentOf({ at }: { readonly at: string }): number {
+  return performance.now() - Math.max(0, Date.now() - Date.parse(at));
+}
+
+export function absorbAcceptance(state: LiveState, event: EnvelopeOf<'dispatch.accepted'>): void {
+  state.startedMs = momentOf(event);
+  state.isOfCommand = isCommand(event);
+  state.limits = event.grant.limits;
+}
+
+const PHASE_OF_RUN: Readonly<Record<LiveRun['phase'], string>> = {
+  queued: 'queued',
+  preparing: 'preparing',
+  starting: 'starting',
+  setup: 'setup',
+  working: 'agent',
+  verifying: 'script',
+  capturing: 'capture',
+  settling: 'capture',
+  retrying: 'preparing',
+};
+
+/** Where an attempt is whose start was just read; what its host said when the run was joined is newer than that. */
+export function phaseAtStart(
+  { joined }: LiveState,
+  { attempt }: Pick<EnvelopeOf<'dispatch.started'>, 'attempt'>,
+): string {
+  return joined?.attempt === attempt ? PHASE_OF_RUN[joined.phase] : 'starting';
 }
 
 function countCall(state: LiveState, { tokens, costUsd }: EnvelopeOf<'model.called'>): void {
@@ -78,13 +116,13 @@ function absorbProgress(state: LiveState, event: EnvelopeOf<'worker.progress'>):
 }
 
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */
-export function statusLine(state: LiveState, elapsedMs: number, style: Style, columns: number): Painted {
+export function statusLine(state: LiveState, style: Style, columns: number): Painted {
   const plain = (text: Line): Line => text;
   const call = state.isOfCommand ? undefined : [...state.calls.values()].at(-1);
   const phase = state.isOfCommand && state.phase === 'agent' ? 'running' : state.phase;
   const parts: readonly (readonly [string, (text: Line) => Line] | null)[] = [
     [phase, style.bold],
-    [formatDuration(elapsedMs), plain],
+    [formatDuration(performance.now() - state.startedMs), plain],
     state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
     state.health === 'healthy' ? null : [state.health, style.yellow],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],

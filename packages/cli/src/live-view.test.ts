@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { LiveRun } from '@caisson/protocol';
 import { sampleEnvelope as event } from '../../protocol/src/fixtures/sample-events.ts';
 import { cutToWidth, widthOf } from './format-values.ts';
 import { createLiveView } from './live-view.ts';
@@ -31,9 +32,9 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
   return { output, written, notes };
 }
 
-function view(columns: number) {
+function view(columns: number, joined?: LiveRun) {
   const terminal = createTerminal(columns);
-  const live = createLiveView(terminal.output, 'run_x');
+  const live = createLiveView(terminal.output, 'run_x', { joined });
   onTestFinished(() => live.end());
   return { ...terminal, live };
 }
@@ -45,6 +46,21 @@ describe('the live view', () => {
     expect(written.at(-1)).toMatch(/^queued/);
     live.show(event('run.placed', {}));
     expect(written.at(-1)).toMatch(/^preparing/);
+  });
+
+  it('counts from the acceptance of a run that was joined later, and says where its host says it is', () => {
+    const counts = { turns: 3, toolCalls: 2, tokens: 10, health: 'healthy', source: 'host' } as const;
+    const minutesAgo = (minutes: number) => ({ at: new Date(Date.now() - minutes * 60_000).toISOString() });
+    const { live, written } = view(80, { phase: 'working', since: '', attempt: 1, ...counts });
+    live.show(event('dispatch.accepted', {}, minutesAgo(5)));
+    live.show(event('dispatch.started', {}, minutesAgo(4)));
+    expect(written.at(-1)).toMatch(/^agent {2}5 min/);
+    live.show(event('tool.started', {}, minutesAgo(2)));
+    expect(written.at(-1)).toMatch(/^agent {2}5 min.* {2}2 min.* in bash/);
+    live.show(event('dispatch.started', {}, { ...minutesAgo(0), attempt: 2 }));
+    expect(written.at(-1)).toMatch(/^starting {2}5 min/);
+    live.show(event('dispatch.accepted', {}, minutesAgo(-60))); // its clock is ahead of ours
+    expect(written.at(-1)).toMatch(/^starting {2}\d+ ms/);
   });
 
   it('says once, before the agent works, that it works in place', () => {
@@ -99,7 +115,8 @@ describe('the live view', () => {
 
   it('shows one line a call when it has ended, and until then what is under way', () => {
     const { live, notes, written } = view(40);
-    live.show(event('tool.started', { what: `x\u001b]52;c;AAAA\u0007 ${'y'.repeat(40)}` }));
+    const at = new Date().toISOString();
+    live.show(event('tool.started', { what: `x\u001b]52;c;AAAA\u0007 ${'y'.repeat(40)}` }, { at }));
     expect(notes).toEqual([]);
     expect(written.at(-1)).toMatch(/^preparing {2}\d+ ms {2}\d+ ms in bash {2}x/);
     live.show(event('tool.ended', { ok: false, detail: 'one\n\ntwo' }));
@@ -181,7 +198,7 @@ describe('a model that is down', () => {
     live.end();
     expect(notes.slice(2)).toEqual(['  … the same once more']);
     const loud = createTerminal(80);
-    const verbose = createLiveView(loud.output, 'run_x', 'verbose');
+    const verbose = createLiveView(loud.output, 'run_x', { detail: 'verbose' });
     for (const one of down) verbose.show(one);
     verbose.end();
     expect(loud.notes).toHaveLength(8);

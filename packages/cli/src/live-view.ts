@@ -1,13 +1,19 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
-import type { EventEnvelope } from '@caisson/protocol';
+import type { EventEnvelope, LiveRun } from '@caisson/protocol';
 import { isInPlace } from './format-ending.ts';
 import { formatEvent } from './format-event.ts';
-import { isCommand } from './format-reply.ts';
 import { describeUnenforced } from './format-limits.ts';
 import { firstLine, formatRemark } from './format-remark.ts';
 import { formatDuration, formatExit } from './format-values.ts';
 import { formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
-import { absorbWork, createState, statusLine, type LiveState } from './live-state.ts';
+import {
+  absorbAcceptance,
+  absorbWork,
+  createState,
+  phaseAtStart,
+  statusLine,
+  type LiveState,
+} from './live-state.ts';
 import type { Output } from './output.ts';
 import { line, type Line, type Lines } from './painted.ts';
 import { isOfHost } from './print-warnings.ts';
@@ -28,14 +34,18 @@ export interface LiveView {
   lastSaid(): string | null;
 }
 
-export function createLiveView(output: Output, runId: string, detail: Detail = 'normal'): LiveView {
+/** `joined`: what its host said of a run that was under way before it was looked at. */
+export function createLiveView(
+  output: Output,
+  runId: string,
+  { detail = 'normal', joined }: { readonly detail?: Detail; readonly joined?: LiveRun | undefined } = {},
+): LiveView {
   if (output.format !== 'human' || detail === 'quiet')
     return { show: () => undefined, note: output.note, end: () => undefined, lastSaid: () => null };
-  const state = createState();
-  const startedMs = performance.now();
+  const state = createState(joined);
   const draw = (): void => {
     if (!output.isInteractive) return;
-    output.status(statusLine(state, performance.now() - startedMs, output.style, output.columns()));
+    output.status(statusLine(state, output.style, output.columns()));
   };
   const timer = output.isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
   const format = (): WorkFormat => ({
@@ -104,12 +114,13 @@ function formatWork(
   }
 }
 
+const SHORT_COMMIT = 12;
+
 /** Handles an event; returns a line to keep on the screen, or null. */
 function absorb(state: LiveState, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
-      state.isOfCommand = isCommand(event);
-      state.limits = event.grant.limits;
+      absorbAcceptance(state, event);
       return `${runId} accepted: ${event.runtime}`;
     case 'run.queued':
       state.phase = 'queued';
@@ -119,12 +130,14 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
       return null;
     case 'workspace.brought':
       return `brought along: ${event.folders.join(', ')}`;
+    case 'repository.fetched':
+      return `fetched: ${event.remote} ${event.ref} at ${event.commit.slice(0, SHORT_COMMIT)}`;
     case 'attempt.launched':
       return isInPlace(event) && event.attempt === 1
         ? 'in place: it works in your own files, not in a copy'
         : null;
     case 'dispatch.started':
-      state.phase = 'starting';
+      state.phase = phaseAtStart(state, event);
       return null;
     case 'sandbox.started':
       return event.purpose === 'agent' ? takeUnenforced(state, event.enforced) : null;
@@ -145,10 +158,7 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
     case 'policy.denied':
       return `denied: ${event.denial.what}`;
     case 'warning':
-      // What a run waits for is reported by itself.
-      return isOfHost(event.source) || event.source === 'settle'
-        ? null
-        : `warning: ${firstLine(event.message)}`;
+      return describeWarning(event);
     case 'events.lost':
       return `${event.count} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':
@@ -164,6 +174,11 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
     default:
       return null;
   }
+}
+
+/** What a run waits for is reported by itself. */
+function describeWarning({ source, message }: { source: string; message: string }): string | null {
+  return isOfHost(source) || source === 'settle' ? null : `warning: ${firstLine(message)}`;
 }
 
 /** Once, for all attempts. */

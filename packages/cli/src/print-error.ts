@@ -1,4 +1,4 @@
-import { ConfigError, TaskRefusedError } from '@caisson/engine';
+import { findRefusal } from '@caisson/engine';
 import { CaissonError, definedOnly, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
 import { LineProblem } from './line-problem.ts';
@@ -15,7 +15,7 @@ export function printError(thrown: unknown, output: Output, isDebug: boolean): E
   if (output.format === 'human') output.note(wrapped(describe(error, info.remedy, output), output));
   else output.result({ error: info }, () => []);
   if (isDebug && error instanceof Error) output.note(textLines(error.stack ?? ''));
-  return exitCodeOfError(info.code, error instanceof TaskRefusedError ? error.refusal.kind : undefined);
+  return exitCodeOfError(info.code, findRefusal(error)?.kind);
 }
 
 function wrapped(lines: Lines, output: Output): Lines {
@@ -28,8 +28,8 @@ function toUsageError({ message, remedy }: LineProblem): UsageError {
 
 function describe(error: unknown, remedy: string | undefined, output: Output): Lines {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof ConfigError) return describeProblems(error, output);
-  if (error instanceof CaissonError && hasLines(error)) return describeList(error, output);
+  if (error instanceof CaissonError && hasLines(error))
+    return error.code === 'CONFIG_INVALID' ? describeProblems(error, output) : describeList(error, output);
   if (error instanceof CaissonError) return [join(output.style.red('error:'), message, remedy)];
   // The machine refused something (a full disk, a missing right): not a bug, and the message names the path.
   if (error instanceof Error && 'syscall' in error) {
@@ -40,22 +40,21 @@ function describe(error: unknown, remedy: string | undefined, output: Output): L
 }
 
 /** A line for each problem; the remedy is behind the last. */
-function describeProblems({ lines, remedy }: ConfigError, output: Output): Lines {
+function describeProblems({ lines, remedy }: ListError, output: Output): Lines {
   const label = output.style.red('error:');
   const [first = '', ...rest] = lines;
   if (rest.length === 0) return [join(label, first, remedy)];
   return [line`${label} ${first}`, ...rest.slice(0, -1), join('', rest.at(-1) ?? '', remedy)];
 }
 
-function hasLines(error: CaissonError): error is CaissonError & { readonly lines: readonly string[] } {
+type ListError = CaissonError & { readonly lines: readonly string[] };
+
+function hasLines(error: CaissonError): error is ListError {
   return 'lines' in error && Array.isArray(error.lines);
 }
 
 /** The problem, its details, and the remedy in a separate line. */
-function describeList(
-  { lines, remedy }: CaissonError & { readonly lines: readonly string[] },
-  output: Output,
-): Lines {
+function describeList({ lines, remedy }: ListError, output: Output): Lines {
   const [first = '', ...rest] = lines;
   return [line`${output.style.red('error:')} ${first}`, ...rest, ...(remedy === undefined ? [] : [remedy])];
 }

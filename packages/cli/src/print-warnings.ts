@@ -4,7 +4,8 @@ import type { Output } from './output.ts';
 
 /**
  * Warnings of the host itself: a callback that could not be queued, a secret that others can read, evidence that was
- * not sealed, a blob that is not in the bucket, a host whose live events cannot be had. They are printed here in every output format, and nowhere else.
+ * not sealed, a blob that is not in the bucket, a host whose live events cannot be had, spans that no receiver takes, a changed file of a resident that does not
+ * load. They are printed here in every output format, and nowhere else.
  */
 const HOST_SOURCES: ReadonlySet<string> = new Set([
   'apply',
@@ -13,9 +14,11 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
   'daemon',
   'evidence',
   'hosts',
+  'residents',
   'secrets',
   'store',
   'sweep',
+  'telemetry',
 ]);
 
 /** Prints the host's warnings on stderr, from now until it is closed. */

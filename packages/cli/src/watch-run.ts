@@ -1,6 +1,6 @@
 /** Watches a run to its end, live, and reports how it ended. */
 import type { Caisson, RunHandle } from '@caisson/engine';
-import { toWire, type DispatchResult, type EnvelopeOf } from '@caisson/protocol';
+import { definedOnly, toWire, type DispatchResult, type EnvelopeOf, type LiveRun } from '@caisson/protocol';
 import { createApprovalAnnouncer } from './announce-approvals.ts';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
@@ -20,6 +20,10 @@ export interface WatchOptions {
   readonly detail?: Detail;
   /** What its command prints is passed on as it comes. */
   readonly isStreamed?: boolean;
+  /** Another process began it: a signal ends the watching alone. */
+  readonly isOnlySeen?: boolean;
+  /** Of such a run: what its host says of it now. */
+  findLive?(runId: string): Promise<LiveRun | undefined>;
   /** The one of the command line; a line that answers a question needs it, too. */
   readonly stateDir?: string | undefined;
 }
@@ -63,7 +67,10 @@ export async function watchRun(
       ...how,
       startedMs,
       onReady(beside) {
-        obey = (order) => obeyOrder(order, handle, beside, stopListening);
+        obey = (order) =>
+          how.isOnlySeen === true
+            ? dieOf(order, stopListening)
+            : obeyOrder(order, handle, beside, stopListening);
         early.forEach(obey);
       },
     });
@@ -84,13 +91,14 @@ async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied = false, detail, isStreamed = false, stateDir, startedMs, onReady }: Watching,
+  { isApplied = false, detail, isStreamed = false, stateDir, startedMs, onReady, findLive }: Watching,
 ): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
   let isOfCommand = false;
   let unreached: string | null = null;
-  const view = createLiveView(output, handle.runId, detail);
+  const joined = await findLive?.(handle.runId);
+  const view = createLiveView(output, handle.runId, definedOnly({ detail, joined }));
   const beside: Output = { ...output, note: view.note };
   const asker = createTerminalAsker(beside, decide);
   const announce = createApprovalAnnouncer(beside, stateDir);

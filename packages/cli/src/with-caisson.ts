@@ -101,7 +101,10 @@ async function use<T>(
 ): Promise<T> {
   const caisson = await createCaisson({
     version: VERSION,
-    spareWorkers: ownSpareWorkers(),
+    // Asked for by a process that is the host.
+    get spareWorkers() {
+      return ownSpareWorkers();
+    },
     makesState: false,
     daemon: usesDaemon(),
     ...options,

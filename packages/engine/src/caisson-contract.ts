@@ -1,4 +1,17 @@
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type {
+  ComputeView,
+  DispatchResult,
+  EventEnvelope,
+  ResidentView,
+  RunPush,
+  ScheduleView,
+  SenseView,
+  ThreadRow,
+  ThreadStart,
+  ThreadStatus,
+  ThreadView,
+  WorkflowView,
+} from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
@@ -7,6 +20,7 @@ import type { Attachment, DispatchRequest, ReadOptions, RunHandle } from './admi
 import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
+import type { ListedBranch } from './operations/branches.ts';
 import type { CancelOutcome } from './operations/cancel-run.ts';
 import type { GarbageOptions, GarbageReport } from './operations/garbage-report.ts';
 import type { ProjectUsage } from './operations/measure-usage.ts';
@@ -43,6 +57,49 @@ export interface FollowOptions extends Omit<ReadOptions, 'after'> {
   readonly after?: number;
   /** Only events of these runs. Default: of all, and of the project itself. */
   readonly runs?: readonly string[];
+}
+
+/** Which threads, in the order of their acceptance. */
+export interface ThreadFilter {
+  readonly workflow?: string;
+  readonly status?: ThreadStatus | readonly ThreadStatus[];
+  readonly newestFirst?: boolean;
+  /** Begins behind this thread: the last one of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/**
+ * Senses, workflows and schedules. Only a daemon has them: without one, threads, logs and schedules can be read, and all
+ * else throws NoDaemonError. A thread is named by a unique beginning or ending of its id, or `latest`.
+ */
+export interface ResidentsApi {
+  senses(): Promise<readonly SenseView[]>;
+  workflows(): Promise<readonly WorkflowView[]>;
+  /** The workers, by key: `senses.<group>` or `workflow.<name>`. */
+  list(): Promise<readonly ResidentView[]>;
+  /** Asks for a compute now and resolves with its outcome. */
+  trigger(sense: string): Promise<ComputeView>;
+  startThread(
+    workflow: string,
+    payload?: unknown,
+    options?: { readonly idempotencyKey?: string },
+  ): Promise<ThreadStart>;
+  threads(filter?: ThreadFilter): Promise<readonly ThreadRow[]>;
+  thread(thread: string): Promise<ThreadView>;
+  /** False when it has ended already. */
+  cancelThread(thread: string): Promise<boolean>;
+  /** A new thread that begins with the messages of an ended one. */
+  resumeThread(thread: string): Promise<ThreadStart>;
+  /** Ends a block, or a file that could not be loaded. A resident is a key, a sense, a group or a workflow. */
+  reset(resident: string): Promise<void>;
+  /** Lets its worker finish, and replaces it. */
+  drain(resident: string): Promise<void>;
+  /** Ends its worker now, and starts it again. */
+  restart(resident: string): Promise<void>;
+  /** What its code printed and logged; with `follow` also what it will, until it is aborted. */
+  logs(resident: string, options?: { follow?: boolean; signal?: AbortSignal }): AsyncIterable<Buffer>;
+  schedules(): Promise<readonly ScheduleView[]>;
 }
 
 /**
@@ -127,12 +184,13 @@ export interface Caisson {
   ): Promise<DispatchRequest>;
   send(run: string, body: string): Promise<string>;
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
-  /** Answers a question by its id or its run; resolves with the run that continues. */
-  answer(question: string, answer: string): Promise<RunHandle>;
+  /** Answers a question by its id, its run or its thread; resolves with the run that continues, or null for a thread. */
+  answer(question: string, answer: string): Promise<RunHandle | null>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
   approvals(filter?: { all?: boolean }): Promise<readonly ApprovalRow[]>;
   /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
   decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
+  readonly residents: ResidentsApi;
   /** What the runs of sessions share: boards and context registries. */
   readonly sessions: Sessions;
   /** The spending of the day, and of the session if one is named, against their caps. */
@@ -145,6 +203,14 @@ export interface Caisson {
   /** Seals a run that ended without a signature; without a name, all of them. Returns those that were sealed now. */
   seal(run?: string): Promise<readonly string[]>;
   forget(run: string): Promise<string>;
+  /** Takes the branch of a run that timed out off the list of its pool, in every process. */
+  drain(run: string): Promise<void>;
+  /** Branches of runs that ran out of time, and those that wait here to be pushed. */
+  branches(): Promise<readonly ListedBranch[]>;
+  /** Tries once more to push the branch of a run on a remote repository; a push that fails is an outcome. */
+  pushBranch(run: string): Promise<RunPush>;
+  /** Deletes that branch here; resolves with the run's id. Its checkpoint stays. */
+  dropBranch(run: string): Promise<string>;
   /** What the state folder and our refs take, in bytes on the disk. */
   usage(): Promise<ProjectUsage>;
   gc(options?: GarbageOptions): Promise<GarbageReport>;

@@ -40,6 +40,6 @@ async function readProject(options: CaissonOptions): Promise<Opening> {
 
 /** Who has a daemon need not load the engine. */
 async function loadEngine(opening: Opening, options: CaissonOptions): Promise<OpenedHost> {
-  const { openHere } = await import('./composition/open-here.ts');
+  const { openHere } = await import('./composition/in-process.ts');
   return openHere(opening, options);
 }

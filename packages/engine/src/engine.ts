@@ -5,6 +5,7 @@ import { BusTopic, definedOnly } from '@caisson/protocol';
 import type { SafeEventBus } from './bus/index.ts';
 import { createCallbacks } from './callbacks/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
+import { closeRooms } from './composition/close-rooms.ts';
 import type { Engine, EngineOptions } from './composition/engine-contract.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
 import { openCallerRooms, openSecrets, type Environment } from './composition/as-caller.ts';
@@ -16,13 +17,14 @@ import { openBudget } from './composition/open-budget.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
 import { createLiveStates } from './composition/live-states.ts';
 import { openStore } from './composition/open-store.ts';
+import { openTelemetry } from './composition/open-telemetry.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, inheritVariables } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
-import { repairOwnRefs } from './operations/repair-own-refs.ts';
+import { repairRecentRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
@@ -43,10 +45,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const env = readHostEnvironment();
   const services = openServices(config, env, base);
   const { callbacks, approvals } = services;
+  const telemetry = openTelemetry({ ...base, ...services, config, env, version: options.version });
   recorder.listen(createBusPublisher(bus));
   recorder.listen((event) => {
     if (event.seq > 0) callbacks.receive(event);
   });
+  recorder.listen((event) => telemetry.receive(event));
   const sealer = createSealer({
     ...base,
     config,
@@ -76,7 +80,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   };
   const backoff = createHostBackoff(base.clock);
   const recoverDead = createRecovering(({ isRepeated = false, adopts = false, cancelled }) => {
-    const how = { hosts, announce: openPost, repairRefs: () => repairOwnRefs({ ...base, config }) };
+    const how = { hosts, announce: openPost, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     return recover({ rooms, ...how, adopt: adopts ? dispatcher.adopt : null, ...options });
   });
@@ -85,12 +89,13 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     env,
     ...base,
     ...services,
+    telemetry,
     rooms,
     sealer,
     dispatcher,
     openPost,
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...services, rooms, sealer, dispatcher }, post),
+    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post),
   };
   return engine;
 }
@@ -108,26 +113,9 @@ function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>
   };
 }
 
-/** In this order: no warning comes after its listener is gone. */
-async function closeRooms(
-  engine: Omit<Engine, 'config' | 'env' | 'openPost' | 'recover' | 'close'>,
-  post: Promise<HostPost> | null,
-): Promise<void> {
-  const { bus, dispatcher, rooms, callbacks, sealer, mirror, ledger, feed } = engine;
-  if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
-  await dispatcher.shutdown();
-  rooms.compute.spares.stop();
-  await callbacks.settle(LAST_CALLBACKS_MS);
-  await callbacks.stop();
-  await sealer.settle(LAST_CALLBACKS_MS);
-  await mirror?.settle(LAST_BLOBS_MS);
-  await (await post)?.stop();
-  feed.stop();
-  await ledger.close();
-}
-
 /** The durable part: the ledger, the store, and the listeners. */
 function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus() }: EngineOptions) {
+  const { home, state: userState } = config.folders;
   const { state, hasFolder, ledger, endings } = openState(config, { isMade: makesState });
   const clock = systemClock;
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
@@ -149,7 +137,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
     hosts: createLocalHosts(config.stateDir),
-    workspaces: createWorkspaces({ home: config.folders.home, stamp: state.stamp }),
+    workspaces: createWorkspaces({ home, userState, stamp: state.stamp }),
   };
 }
 
@@ -233,12 +221,6 @@ function openRooms(
 function warnAs(bus: SafeEventBus, source: string): (message: string) => void {
   return (message) => void bus.emit(BusTopic.WARNING, { source, message });
 }
-
-/** How long an ending waits for its callbacks; the rest is left to the next host. */
-const LAST_CALLBACKS_MS = 2000;
-
-/** How long an ending waits for what the bucket missed earlier; the next host sends the rest. */
-const LAST_BLOBS_MS = 5000;
 
 /** The hooks of the agent programs give up after 330 s, and some of them then allow the call: we answer before that. */
 const LONGEST_HOLD_MS = 310_000;

@@ -10,9 +10,11 @@ export {
 export { TrustRequiredError, type AskLine, type TrustReport } from './trust/index.ts';
 export * from './discovery/index.ts';
 export { createCaisson, type Caisson, type CaissonOptions, type FollowOptions } from './caisson.ts';
+export { findRefusal } from './platform/index.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './admission/index.ts';
 export type { Attachment, DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './admission/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
+export type { ListedBranch } from './operations/branches.ts';
 export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineAgents, type AgentOutlook, type AgentReport } from './operations/examine-agents.ts';
@@ -57,12 +59,14 @@ export type { DiffLine, Registration, RegistryVersion } from './registry/index.t
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';
+export * from './handoff/index.ts';
 export { isDaemonLoss } from './api/index.ts';
 export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {
   endForNext,
   findDaemon,
+  readDaemonMetrics,
   reloadDaemon,
   requireDaemon,
   stopDaemon,

@@ -18,7 +18,7 @@ describe('classifyTool', () => {
     ['pi', 'read grep find ls', 'file_read'],
     [
       'coordination',
-      'board_read board_post report_context read_context ask mcp__caisson__board_claim',
+      'board_read board_post report_context read_context ask mcp__caisson__hand_off mcp__caisson__board_claim',
       'file_read',
     ],
     ['coordination', 'dispatch mcp__caisson__dispatch', 'agent_dispatch'],

@@ -1,6 +1,7 @@
 /** What a tool call of any runtime does, by the tool's name and its input. */
 import { shellQuote, isRecord, RUNTIME_DESCRIPTORS, type ToolKind, type ToolNames } from '@caisson/protocol';
 import type { Access, ActionClass } from './action-class.ts';
+import { MAX_PATH } from './classify/path-kind.ts';
 import { readPatchPaths } from './patch-paths.ts';
 
 export interface ToolClass {
@@ -21,7 +22,7 @@ const SHARED: ToolNames = {
   patch: 'applypatch',
   network: 'fetch websearchtool',
   dispatch: 'dispatch subagent send_message_to_agent',
-  quiet: 'ask report_context read_context needs_input todo_write think',
+  quiet: 'ask hand_off report_context read_context needs_input todo_write think',
   stop: 'kill_shell',
 };
 
@@ -65,8 +66,18 @@ const PATH_KEYS = [
 ];
 const COMMAND_KEYS = ['command', 'cmd', 'script', 'chars', 'input'];
 
+/** A call with more is built to take long, not to be useful. */
+const MAX_PATHS = 2000;
+
 /** Classifies a tool call. A shell tool without a readable command stays bash_destructive. */
 export function classifyTool(toolName: string, input: unknown): ToolClass {
+  const found = classifyByKind(toolName, input);
+  const isReadable =
+    found.paths.length <= MAX_PATHS && found.paths.every(({ path }) => path.length <= MAX_PATH);
+  return isReadable ? found : { actionClass: 'unknown', command: null, paths: [] };
+}
+
+function classifyByKind(toolName: string, input: unknown): ToolClass {
   const kind = kindOfTool(toolName);
   if (kind === null) return { actionClass: 'unknown', command: null, paths: pathsIn(input, 'write') };
   if (kind === 'shell') return { actionClass: 'bash_destructive', command: commandIn(input), paths: [] };

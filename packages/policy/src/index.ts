@@ -10,5 +10,6 @@ export { createHides, isRuleAbout, type MountedProject } from './hides-path.ts';
 export { forbidsPath } from './match-rule.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
 export { CommandRule, PathRule, PolicyRule } from '@caisson/protocol';
-export { findOutsideScope } from './outside-scope.ts';
+export { compilePattern, findPatternProblem, type PathPattern } from './path-pattern.ts';
+export { findOutsideScope, findScopePlace } from './outside-scope.ts';
 export { pathRules, ruleAgainst, type ChangedFile } from './rule-against.ts';

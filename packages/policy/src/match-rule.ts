@@ -1,6 +1,6 @@
 /** Which rule of caisson.yaml forbids something. Matchers are compiled once per rule. */
 import type { InspectedCommand } from './classify/command-inspector.ts';
-import { normalizePath } from './classify/path-kind.ts';
+import { MAX_PATH, normalizePath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { Access } from './action-class.ts';
 import { compilePattern } from './path-pattern.ts';
@@ -24,29 +24,37 @@ interface PathMatcher {
 }
 
 const pathMatchers = new WeakMap<PathRule, PathMatcher>();
-const commandMatchers = new WeakMap<CommandRule, RegExp>();
 
 /** Whether the rule forbids this access to this path. */
 export function forbidsPath(rule: PathRule, path: string, access: Access, place: Place, cwd = ''): boolean {
   if (!FORBIDS[rule.action].includes(access)) return false;
   const matcher = matcherOf(rule);
   const relative = relativePath(path, place, cwd);
+  if (relative.length > MAX_PATH) return false; // no path of a file
   if (matcher.matches(relative)) return true;
   if (access !== 'delete') return false;
   const folder = relative.replace(/\/?\*+$/, '');
   return folder === '.' || folder === '' || matcher.base === folder || matcher.base.startsWith(`${folder}/`);
 }
 
-/** Whether the rule forbids this simple command. */
+/**
+ * Whether the rule forbids this simple command. The parts between stars are looked for one after the other: a regular
+ * expression would take a time that grows with a power of the command's length.
+ */
 export function forbidsCommand(rule: CommandRule, command: InspectedCommand): boolean {
   const [program = '', ...args] = command.argv;
-  let matcher = commandMatchers.get(rule);
-  if (matcher === undefined) {
-    const words = rule.command.trim().split(/\s+/).join(' ');
-    matcher = new RegExp(`^${words.replace(/[.+^${}()|[\]\\?]/g, '\\$&').replaceAll('*', '.*')}( .*)?$`, 's');
-    commandMatchers.set(rule, matcher);
+  const line = [program.replace(/.*\//s, ''), ...args, ''].join(' ');
+  const [first = '', ...rest] = rule.command.trim().split(/\s+/).join(' ').split('*');
+  const last = rest.pop();
+  if (last === undefined) return line.startsWith(`${first} `);
+  if (!line.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = line.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
   }
-  return matcher.test([program.replace(/.*\//, ''), ...args].join(' '));
+  return last === '' || line.includes(`${last} `, at);
 }
 
 function matcherOf(rule: PathRule): PathMatcher {

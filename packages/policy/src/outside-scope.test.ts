@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findOutsideScope } from './outside-scope.ts';
+import { findOutsideScope, findScopePlace } from './outside-scope.ts';
 
 const PATHS = ['src/a.ts', 'src/deep/b.ts', 'docs/a.md', 'README.md', '.github/x.yml', '../other/c.ts'];
 
@@ -16,4 +16,18 @@ test.each([
   [['nothing'], PATHS],
 ])('the scope %j leaves %j outside', (scope, outside) => {
   expect(findOutsideScope(scope, PATHS)).toEqual(outside);
+});
+
+test.each([
+  ['src', 'src'],
+  ['./src/', 'src'],
+  ['src/**', 'src'],
+  ['src/*/a.ts', 'src'],
+  ['src/auth/login.ts', 'src/auth/login.ts'],
+  ['*.md', null],
+  ['**/a', null],
+  ['.', null],
+  ['../a', null],
+])('the pattern %j begins with %j', (pattern, place) => {
+  expect(findScopePlace(pattern)).toBe(place);
 });

@@ -12,3 +12,18 @@ export function findOutsideScope(scope: readonly string[], paths: readonly strin
   );
   return paths.filter((path) => !patterns.some(({ matches }) => matches(path)));
 }
+
+/**
+ * The file or folder that a pattern of a scope begins with, for what can only name places: `src` of `src/*.ts`. Null for a
+ * pattern that may match anywhere.
+ */
+export function findScopePlace(pattern: string): string | null {
+  const names = pattern
+    .trim()
+    .replace(/^\.\//, '')
+    .split('/')
+    .filter((name) => name !== '' && name !== '.');
+  const wild = names.findIndex((name) => /[*?[\]{}()!+@]/.test(name));
+  const fixed = wild === -1 ? names : names.slice(0, wild);
+  return fixed.length === 0 || fixed.includes('..') ? null : fixed.join('/');
+}

@@ -4,6 +4,7 @@ import { RunStatus } from './dispatch-result.ts';
 import { ErrorInfo } from './errors.ts';
 import { EVENTS, type EventType } from './events.ts';
 import { RegistryKind } from './registry-schemas.ts';
+import { ThreadStatus } from './resident-views.ts';
 
 /** In a query everything is text. */
 const textNumber = () => z.coerce.number().check(z.int(), z.gte(0));
@@ -77,6 +78,7 @@ export const ApiInputs = {
     runs: z.optional(z.readonly(textList(z.string()))),
     types: z.optional(z.readonly(textList(TypeName))),
   }),
+  pushBranch: z.strictObject({ ...named, caller: Caller }),
   log: z.strictObject({ ...named, name: z.enum(['stdout', 'stderr']) }),
   saveTo: z.strictObject({ ...named, to: z.string() }),
   apply: z.strictObject({
@@ -105,6 +107,7 @@ export const ApiInputs = {
   gc: z.strictObject({
     graceMs: z.optional(z.number()),
     trashTtlMs: z.optional(z.number()),
+    remotesTtlMs: z.optional(z.number()),
     heldBackTtlMs: z.optional(z.number()),
     all: z.optional(z.boolean()),
   }),
@@ -119,6 +122,22 @@ export const ApiInputs = {
   }),
   registerFolder: z.strictObject({ folder: z.string(), allowsSecrets: z.optional(z.boolean()) }),
   attachment: z.strictObject({ attachment: z.string() }),
+  sense: z.strictObject({ sense: z.string() }),
+  resident: z.strictObject({ resident: z.string() }),
+  residentLog: z.strictObject({ resident: z.string(), follow: z.optional(textFlag()) }),
+  startThread: z.strictObject({
+    workflow: z.string(),
+    payload: z.optional(z.unknown()),
+    idempotencyKey: z.optional(z.string()),
+  }),
+  threads: z.strictObject({
+    workflow: z.optional(z.string()),
+    status: z.optional(textList(ThreadStatus)),
+    newestFirst: z.optional(textFlag()),
+    after: z.optional(z.string()),
+    limit: z.optional(textNumber()),
+  }),
+  thread: z.strictObject({ thread: z.string() }),
 };
 
 /** A host's answer to `hello`. */

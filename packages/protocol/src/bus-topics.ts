@@ -36,7 +36,7 @@ export const BusTopic = {
   COMPACTION_STARTED: 'caisson:compaction-started',
   /** Owner: session. */
   SESSION_RESET: 'caisson:session-reset',
-  /** Owner: residents. Not built yet, so it is never emitted. */
+  /** Owner: residents. The keys whose files or settings changed; each goes on with the new version if it loads. */
   EXTENSIONS_RELOADED: 'caisson:extensions-reloaded',
   /** Anyone may warn. */
   WARNING: 'caisson:warning',

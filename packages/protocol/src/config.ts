@@ -3,7 +3,6 @@
  * strict, so that a mistyped key is an error and never a setting that silently has no effect.
  */
 import * as z from 'zod/mini';
-
 import { AgentConfig, EnvBundleConfig, PipelineConfig, RuntimeConfig } from './agent-config.ts';
 import {
   address,
@@ -11,7 +10,6 @@ import {
   described,
   Duration,
   list,
-  money,
   named,
   durationOrZero,
   optional,
@@ -19,17 +17,22 @@ import {
   Memory,
   Size,
   text,
-  tokens,
 } from './config-values.ts';
-import { CALLBACK_TYPES } from './events.ts';
+import { BudgetConfig } from './budget-config.ts';
+import { CallbackConfig } from './callback-config.ts';
+import { GitConfig } from './git-config.ts';
 import { HostRule, Mode } from './grant.ts';
 import { findNearest } from './nearest-name.ts';
 import { PipelineId } from './pipeline.ts';
 import { WrittenRule } from './policy-rule.ts';
-import { EvidenceConfig, KeysConfig, StoreConfig } from './record-config.ts';
+import { EvidenceConfig, KeysConfig, StoreConfig, TelemetryConfig } from './record-config.ts';
+import { ScheduleConfig, SenseConfig, WorkflowConfig } from './resident-config.ts';
 import { BUILT_IN_RUNTIMES } from './runtime-descriptors.ts';
 
 export * from './agent-config.ts';
+export * from './budget-config.ts';
+export * from './callback-config.ts';
+export * from './git-config.ts';
 export * from './record-config.ts';
 export { ConfigName, Duration, SecretRef, Size, trustMarkOf, type TrustMark } from './config-values.ts';
 
@@ -115,26 +118,6 @@ export const LimitsConfig = z.strictObject({
   depth: optional('may-lower', count(0, 16), 'How deep agents may dispatch agents. Default 2.'),
 });
 
-export const BudgetConfig = z.strictObject({
-  perRunUsd: optional('may-lower', money(), 'Money one run may spend.'),
-  perSessionUsd: optional('may-lower', money(), 'Money all runs of a session may spend.'),
-  perDayUsd: optional('may-lower', money(), 'Money this project may spend in a day (UTC).'),
-  perRunTokens: optional('may-lower', tokens(), 'Tokens one run may use, in and out.'),
-  perRunTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of one run.'),
-  perRunToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of one run.'),
-  perSessionTokens: optional('may-lower', tokens(), 'Tokens all runs of a session may use.'),
-  perSessionTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of all runs of a session.'),
-  perSessionToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of all runs of a session.'),
-  perDayTokens: optional('may-lower', tokens(), 'Tokens this project may use in a day (UTC).'),
-  perDayTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of this project in a day (UTC).'),
-  perDayToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of this project in a day (UTC).'),
-  allowUnknownCost: optional(
-    'may-lower',
-    z.boolean(),
-    'Allow a model without a known price under a money cap. Default false.',
-  ),
-});
-
 export const ServiceConfig = z.strictObject({
   endpoint: described('ask', address(), 'Base URL of the service. Its host:port must be granted, too.'),
   apiKey: described('ask', SecretRef, 'Where its key is. The agent never sees the key.'),
@@ -161,17 +144,6 @@ export const NetworkConfig = z.strictObject({
 export const PolicyConfig = z.strictObject({
   ceiling: optional('may-lower', Mode, 'Highest mode any run may have. Default full-auto.'),
   rules: optional('harmless', list(WrittenRule), 'Paths and commands with their own rules.'),
-});
-
-export const CallbackConfig = z.strictObject({
-  url: described('ask', address(), 'Address that gets the events.'),
-  key: optional('ask', SecretRef, 'Where the signing key is; without one the signature header is left out.'),
-  authorization: optional('ask', SecretRef, 'Where a bearer token for the endpoint is.'),
-  when: optional(
-    'ask',
-    list(z.enum(CALLBACK_TYPES)),
-    'Event types to send, for example dispatch.finished or question.asked. Default: the terminal ones.',
-  ),
 });
 
 export const QuestionsConfig = z.strictObject({
@@ -217,6 +189,7 @@ export const ConfigFile = z.strictObject({
     'Caps on runs. A limit set here that cannot be enforced refuses the run.',
   ),
   budget: optional('inside', BudgetConfig, 'Caps on spending.'),
+  git: optional('inside', GitConfig, 'Remote repositories: which one, and how it is reached.'),
   network: optional('inside', NetworkConfig, 'What runs may reach.'),
   policy: optional('inside', PolicyConfig, "The project's policy."),
   callbacks: optional('ask', list(CallbackConfig, 32), 'Addresses that get the endings of runs.'),
@@ -225,6 +198,14 @@ export const ConfigFile = z.strictObject({
   sandbox: optional('inside', SandboxConfig, 'What the sandbox shows.'),
   keys: optional('inside', KeysConfig, 'The key that signs the evidence.'),
   evidence: optional('inside', EvidenceConfig, 'A witness that gets every seal.'),
+  telemetry: optional('inside', TelemetryConfig, 'Who gets spans and metrics of runs.'),
+  senses: optional(
+    'inside',
+    named(SenseConfig),
+    'Code of yours that watches something, in a sandbox (guide: residents).',
+  ),
+  workflows: optional('inside', named(WorkflowConfig), 'Code of yours that acts on signals, in a sandbox.'),
+  schedules: optional('inside', named(ScheduleConfig), 'Tasks that a daemon starts at their times.'),
   state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type ConfigFile = z.output<typeof ConfigFile>;
@@ -241,7 +222,7 @@ function refuseUnknownRuntimes({ value, issues }: z.core.ParsePayload<Record<str
   }
 }
 
-/** Every problem of a value, in words. The messages are loaded only when there is a problem. */
+/** Every problem of a value, in words that are loaded only when there is one. */
 export async function explainConfigIssues(value: unknown): Promise<readonly ConfigIssue[]> {
   const { default: english } = await import('zod/v4/locales/en.js');
   return ConfigFile.safeParse(value, { error: english().localeError }).error?.issues ?? [];

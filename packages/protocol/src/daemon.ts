@@ -1,6 +1,7 @@
 /** What a daemon and the processes that use it tell each other about the daemon itself. */
 import * as z from 'zod/mini';
 import { Timestamp } from './ids.ts';
+import { ResidentView, ScheduleView } from './resident-views.ts';
 
 const count = () => z.int().check(z.nonnegative());
 
@@ -44,6 +45,11 @@ export const DaemonStatus = z.object({
   queued: count(),
   /** The first of the runs that it carries out, oldest first. */
   runs: z.array(DaemonRun),
+  /** Absent where none is declared. */
+  residents: z.optional(z.array(ResidentView)),
+  /** Those that have not ended. */
+  threads: z.optional(z.object({ queued: count(), running: count(), waiting: count() })),
+  schedules: z.optional(z.array(ScheduleView)),
   /** Until when it waits for its runs. */
   drainsUntil: z.optional(Timestamp),
 });
@@ -64,5 +70,7 @@ export const ReloadReport = z.object({
   changes: z.array(z.object({ key: z.string(), previous: z.unknown(), new: z.unknown() })),
   /** Keys whose new values only a new daemon uses. */
   needsRestart: z.array(z.string()),
+  /** Residents that were replaced, or are being replaced. */
+  residents: z.optional(z.array(z.string())),
 });
 export type ReloadReport = z.infer<typeof ReloadReport>;

@@ -3,11 +3,13 @@
  * of a request: its type, what admission refuses, and what is accepted from disk or from another process.
  */
 import * as z from 'zod/mini';
+import { SecretRef } from './config-values.ts';
 import { findStray } from './find-stray.ts';
 import { BudgetCaps, Grant, Limits, SandboxKind } from './grant.ts';
 import { Sha256 } from './ids.ts';
 import { PipelineSpec, ScriptLens } from './pipeline.ts';
 import { NeedsInput, SessionResume } from './result.ts';
+import { Traceparent } from './traceparent.ts';
 
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 const MAX_RETRIES = 100;
@@ -16,7 +18,21 @@ const MAX_RETRIES = 100;
 const wordSchema = () => z.string().check(z.regex(/^[^\0]*$/));
 const waitSchema = () => z.number().check(z.positive(), z.lte(LONGEST_WAIT_MS));
 const listSchema = () => z.readonly(z.array(wordSchema()));
+const taskIdSchema = () => z.string().check(z.regex(/^[^\0]{1,128}$/));
 const namedSchema = () => z.record(z.string(), wordSchema());
+
+/**
+ * `report`: it is made all the same. `refuse-push`, the default: it is neither made nor pushed before a person says so.
+ * `read-only`: the same, and what is there outside the scope cannot be changed.
+ */
+const OutsideScope = z.enum(['report', 'refuse-push', 'read-only']);
+
+const LlmChoice = z.object({
+  endpoint: z.optional(z.string().check(z.regex(/^https?:\/\/[^\s\0]+$/))),
+  apiKey: z.optional(SecretRef),
+  maxTokens: z.optional(z.int().check(z.positive())),
+  temperature: z.optional(z.number().check(z.gte(0), z.lte(2))),
+});
 
 /** `says` completes "must be …". */
 const field = <S extends z.ZodMiniType>(says: string, schema: S): { says: string; schema: S } => ({
@@ -38,6 +54,11 @@ export const REQUEST_FIELDS = {
   runtime: field(WORD, wordSchema()),
   agent: field(WORD, wordSchema()),
   model: field(WORD, wordSchema()),
+  /**
+   * The model of this run instead of the configured one. `endpoint` ends with `/v1`; `apiKey` says where the key is, and
+   * the broker alone gets it.
+   */
+  llm: field('{endpoint?, apiKey?, maxTokens?, temperature?}, with a secret reference as the key', LlmChoice),
   /** Use the user's own log-in with the runtime, now and later; the agent can read its token. */
   login: field('true or false', z.boolean()),
   systemPrompt: field(TEXT, z.string()),
@@ -46,6 +67,11 @@ export const REQUEST_FIELDS = {
   workspace: field('one of worktree, in-place, empty', z.enum(['worktree', 'in-place', 'empty'])),
   /** Ignored files and folders that the run sees beside those that are detected, relative to the project. */
   bring: field(LIST, listSchema()),
+  /**
+   * URL or path of a remote repository to work on; the project is then only the place of state and settings. `base` is a
+   * branch, tag or commit of it.
+   */
+  repo: field(WORD, wordSchema()),
   base: field(WORD, wordSchema()),
   /** For `command`: where it starts, relative to the project's root. */
   folder: field(WORD, wordSchema()),
@@ -79,8 +105,18 @@ export const REQUEST_FIELDS = {
     z.record(z.string(), z.object({ sha256: Sha256, isExecutable: z.boolean() })),
   ),
   scope: field(LIST, listSchema()),
+  /** What becomes of the branch when files outside the scope were changed. */
+  outsideScope: field('one of report, refuse-push, read-only', OutsideScope),
   acceptance: field(TEXT, z.string()),
   branch: field(WORD, wordSchema()),
+  /** Push the branch to `repo` after the ending of the run. */
+  push: field('true or false', z.boolean()),
+  /** Where the token for `repo` is, for example `env:GIT_TOKEN`; never the token itself. */
+  gitToken: field('a secret reference, for example env:GIT_TOKEN', SecretRef),
+  /** The caller's own id of the task; default the run's id. */
+  taskId: field('a text of 1 to 128 characters without NUL', taskIdSchema()),
+  /** The name of the pool of workers that it belongs to. */
+  pool: field('a text of 1 to 128 characters without NUL', taskIdSchema()),
   /** Let risky files of grade `ask` (CI workflows, install scripts) onto the branch, and into files in place. */
   allowRisky: field('true or false', z.boolean()),
   priority: field('a whole number from 1 to 10', z.number()),
@@ -104,6 +140,8 @@ export const REQUEST_FIELDS = {
   resume: field('a session that a result names', SessionResume),
   /** The grant of the run that asks for this one; the new grant is met with it. */
   parent: field('a run and its grant', z.object({ runId: z.string(), grant: Grant })),
+  /** The span of the caller that this run is a part of. Default: that of its parent, or `TRACEPARENT`. */
+  trace: field('a W3C traceparent, 00-<32 hex digits>-<16>-<2>', Traceparent),
   runId: field(WORD, wordSchema()),
 };
 

@@ -1,6 +1,14 @@
 import * as z from 'zod/mini';
-import { ResolvedNames, RunBranch, WorkBeside, type TerminalType } from './events.ts';
+import {
+  PushProblem,
+  RemoteRepository,
+  ResolvedNames,
+  RunBranch,
+  WorkBeside,
+  type TerminalType,
+} from './events.ts';
 import { Failure } from './failure.ts';
+import { Handoff } from './handoff.ts';
 import { RunId } from './ids.ts';
 import { LiveRun, WaitsFor } from './live-run.ts';
 import { Result, RunTotal, reportedExitCode } from './result.ts';
@@ -24,6 +32,16 @@ export const RUN_STATUSES = [
 ] as const;
 export const RunStatus = z.enum(RUN_STATUSES);
 export type RunStatus = z.infer<typeof RunStatus>;
+
+/** The outcome of the push of a run's branch. */
+export const RunPush = z.object({
+  remote: z.string(),
+  branch: z.string(),
+  status: z.enum(['pushed', 'failed', 'pending']),
+  reason: z.optional(PushProblem),
+  detail: z.optional(z.string()),
+});
+export type RunPush = z.infer<typeof RunPush>;
 
 /** The output of `run -o json` and `show -o json`, and the result of the library. */
 export const DispatchResult = z.object({
@@ -86,6 +104,12 @@ export const DispatchResult = z.object({
   outsideScope: z.optional(z.array(z.string())),
   /** The requested branch; absent when none was requested, or nothing was saved. */
   branch: z.optional(RunBranch),
+  /** The remote repository that the run worked on, instead of the project. */
+  repository: z.optional(RemoteRepository),
+  /** Whether that branch is on the remote; absent if it was not to be pushed. `pending`: not tried yet. */
+  push: z.optional(RunPush),
+  /** The checked report of the task; absent where none was asked for or given. */
+  handoff: z.optional(Handoff),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
   /** How far it is; absent once it has ended. `show` says it. */
   live: z.optional(LiveRun),

@@ -10,11 +10,23 @@ export const ErrorInfo = z.object({
 });
 export type ErrorInfo = z.infer<typeof ErrorInfo>;
 
+const MARK = Symbol.for('caisson.error');
+
 /**
  * Base of every error that Caisson throws on purpose.
  * `code` is public API. `message` says what failed, with which value, and what to do next.
  */
 export abstract class CaissonError extends Error {
+  /** A process can have two bundles with a copy of this class each: an error of either is one of ours. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this === CaissonError) return value instanceof Error && MARK in value;
+    return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+
+  get [MARK](): true {
+    return true;
+  }
+
   abstract readonly code: string;
   readonly retryable: boolean = false;
   /** What a person can do about it, in one sentence. */

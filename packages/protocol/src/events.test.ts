@@ -4,13 +4,14 @@ import { parseEnvelope, toEnvelope, toWire, type EventPlace } from './event-enve
 import { EVENTS, findMisfit, identifyEvent, knownTypeOf, type DataOf, type EventType } from './events.ts';
 import { SAMPLE_DATA, sampleEnvelope } from './fixtures/sample-events.ts';
 import { lifecycleEvents } from './lifecycle-events.ts';
+import { residentEvents } from './resident-events.ts';
 import { runEvents } from './run-events.ts';
 import { workEvents } from './work-events.ts';
 
 const TYPES = Object.keys(EVENTS) as EventType[];
 
 test('no event is defined in two tables', () => {
-  const tables = [lifecycleEvents, runEvents, conversationEvents, workEvents];
+  const tables = [lifecycleEvents, runEvents, conversationEvents, workEvents, residentEvents];
   expect(tables.flatMap((table) => Object.keys(table)).toSorted()).toEqual(TYPES.toSorted());
 });
 

@@ -1,17 +1,24 @@
 /**
  * Every event, once. An event is a past-tense fact; what is not in `EVENTS` cannot be recorded. To add one, add it to one
- * of the four tables: the compiler then names every place that has to know it.
+ * of the five tables: the compiler then names every place that has to know it.
  */
 import type * as z from 'zod/mini';
 import { conversationEvents } from './conversation-events.ts';
 import { findStray } from './find-stray.ts';
 import { isTerminal, lifecycleEvents, type TerminalType } from './lifecycle-events.ts';
+import { residentEvents } from './resident-events.ts';
 import { runEvents } from './run-events.ts';
 import { workEvents } from './work-events.ts';
 
 export * from './lifecycle-events.ts';
 
-export const EVENTS = { ...lifecycleEvents, ...runEvents, ...conversationEvents, ...workEvents } as const;
+export const EVENTS = {
+  ...lifecycleEvents,
+  ...runEvents,
+  ...conversationEvents,
+  ...workEvents,
+  ...residentEvents,
+} as const;
 
 /** Every type of event. */
 export type EventType = keyof typeof EVENTS;

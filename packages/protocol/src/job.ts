@@ -68,6 +68,8 @@ export const JobWorkspace = z.object({
   ),
   /** A person has allowed what Caisson otherwise asks about (risky-paths.ts, grade `ask`). */
   allowRisky: z.optional(z.boolean()),
+  /** What is there outside the task's scope is read-only for the agent. */
+  onlyScope: z.optional(z.boolean()),
 });
 export type JobWorkspace = z.infer<typeof JobWorkspace>;
 
@@ -204,7 +206,7 @@ export const Job = z.object({
       socket: AbsolutePath,
       withinMs: z.number().check(z.positive()),
       /** The user's folder that the run works in: the worker claims it when its host is gone. */
-      folder: z.optional(AbsolutePath),
+      folder: z.optional(z.object({ path: AbsolutePath, userState: AbsolutePath })),
     }),
   ),
   /** A person's streams around a plain command: frames on the worker's fd 4, input from its stdin. */

@@ -6,6 +6,7 @@ import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
 import { RunTotal, reportedExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
+import { Traceparent } from './traceparent.ts';
 
 /** Work that is not in the patch, and the command that gets it. */
 export const WorkBeside = z.object({ what: z.string(), get: z.string() });
@@ -19,15 +20,22 @@ export const CheckpointRef = z.object({
   tree: z.string(),
   heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),
   beside: z.optional(z.array(WorkBeside)),
-  /** The plan of the requested branch, for the end of the run. */
-  branch: z.optional(z.object({ name: z.string(), commit: z.string(), isHeld: z.boolean() })),
+  /** The plan of the requested branch, for the end of the run. `isEmpty`: the run changed nothing. */
+  branch: z.optional(
+    z.object({
+      name: z.string(),
+      commit: z.string(),
+      isHeld: z.boolean(),
+      isEmpty: z.optional(z.boolean()),
+    }),
+  ),
 });
 export type CheckpointRef = z.infer<typeof CheckpointRef>;
 
 /**
  * The outcome of the requested branch. `held`: it would bring risky files, and waits for a person's yes. `taken`:
  * another process or person made or moved it meanwhile. `failed`: git could not write it. `detail` says where the work
- * is.
+ * is. A run that changed nothing has none.
  */
 export const RunBranch = z.object({
   name: z.string(),
@@ -36,6 +44,24 @@ export const RunBranch = z.object({
   detail: z.optional(z.string()),
 });
 export type RunBranch = z.infer<typeof RunBranch>;
+
+/** A remote repository that a run works on. `remote` has no credentials. */
+export const RemoteRepository = z.object({ remote: z.string(), push: z.boolean() });
+export type RemoteRepository = z.infer<typeof RemoteRepository>;
+
+/** Why a branch is not on its remote. `taken`: the remote has other work there; `unknown`: what git said is in the detail. */
+export const PUSH_PROBLEMS = [
+  'taken',
+  'rejected',
+  'credentials',
+  'host-key',
+  'not-found',
+  'unreachable',
+  'timeout',
+  'unknown',
+] as const;
+export const PushProblem = z.enum(PUSH_PROBLEMS);
+export type PushProblem = z.infer<typeof PushProblem>;
 
 const Resolved = z.object({
   agent: z.optional(z.object({ name: z.string(), hash: Sha256 })),
@@ -60,7 +86,12 @@ export const lifecycleEvents = {
         scope: z.optional(z.readonly(z.array(z.string()))),
         acceptance: z.optional(z.string()),
         branch: z.optional(z.string()),
+        outsideScope: z.optional(z.string()),
+        /** The pool of workers that it belongs to. */
+        pool: z.optional(z.string()),
       }),
+      /** The remote repository that the run works on, and whether its branch goes there. */
+      repository: z.optional(RemoteRepository),
       runtime: z.string(),
       runtimeInfo: z.optional(
         z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) }),
@@ -89,6 +120,8 @@ export const lifecycleEvents = {
       rulesHash: z.optional(Sha256),
       credential: z.optional(z.enum(['none', 'broker', 'inside'])),
       reservedUsd: z.optional(z.number()),
+      /** The caller's span, if the run is a part of one; its own is the `trace` of every event. */
+      callerTrace: z.optional(Traceparent),
     }),
   },
   'dispatch.started': {

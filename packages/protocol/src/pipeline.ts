@@ -2,8 +2,8 @@
  * Pipeline spec v1: the ordered steps inside a worker.
  *
  * A pipeline is `agent`, `script` and `capture` blocks. The result is written, and the run sealed, after every
- * pipeline by itself: a literal `seal` is refused by name. Host and worker both call {@link
- * parsePipelineSpec}.
+ * pipeline by itself: a literal `seal` is refused by name. The host calls {@link parsePipelineSpec}; the worker has read
+ * the pipeline with its job and calls {@link checkPipeline}.
  */
 import * as z from 'zod/mini';
 
@@ -39,8 +39,6 @@ export type CaptureBlock = z.infer<typeof CaptureBlock>;
 export const Block = z.discriminatedUnion('kind', [AgentBlock, ScriptBlock, CaptureBlock]);
 export type Block = z.infer<typeof Block>;
 
-const KINDS = Block.def.options.map((block) => block.shape.kind.def.values[0]);
-
 /** `<pack>.<name>`, both kebab-case. */
 export const PipelineId = z
   .string()
@@ -65,11 +63,27 @@ export function parsePipelineSpec(input: unknown): PipelineSpec {
   const parsed = PipelineSpec.safeParse(input);
   if (!parsed.success) {
     throw new PipelineSpecError(`pipeline is malformed: ${describeIssues(parsed.error.issues)}`, {
-      remedy: `Use blocks of kind ${KINDS.join(', ')}; the reference has their fields.`,
+      remedy: `Use blocks of kind ${listKinds().join(', ')}; the reference has their fields.`,
     });
   }
-  refuseIncoherentOrder(parsed.data.blocks);
+  checkPipeline(parsed.data);
   return parsed.data;
+}
+
+/** The task is the agent's; and a clean-room check replays a patch that must have been captured before it. */
+export function checkPipeline({ blocks }: PipelineSpec): void {
+  if (!blocks.some((block) => block.kind === 'agent'))
+    throw new PipelineSpecError('pipeline has no agent block, so the task would never run', {
+      remedy: 'Add {kind: agent} where the agent or the command should run.',
+    });
+  const room = blocks.findIndex((block) => block.kind === 'script' && block.lens === 'clean-room');
+  if (room === -1) return;
+  const patch = blocks.findIndex((block) => block.kind === 'capture' && block.what === 'patch');
+  if (patch !== -1 && patch < room) return;
+  throw new PipelineSpecError(
+    `pipeline block ${room} has lens clean-room, but no patch is captured before it`,
+    { remedy: 'Put {kind: capture, what: patch} before the clean-room script.' },
+  );
 }
 
 /** `agent → capture patch → script verify (if any) → capture outputs`. */
@@ -89,6 +103,8 @@ function createVerifyBlock(
   return ScriptBlock.parse({ kind: 'script', lens: 'verify', ...given });
 }
 
+const listKinds = () => Block.def.options.map((block) => block.shape.kind.def.values[0]);
+
 function refuseLiteralSeal(input: unknown): void {
   if (typeof input !== 'object' || input === null || !('blocks' in input)) return;
   if (!Array.isArray(input.blocks)) return;
@@ -103,22 +119,6 @@ function refuseLiteralSeal(input: unknown): void {
 function isSealBlock(block: unknown): boolean {
   if (block === 'seal') return true;
   return typeof block === 'object' && block !== null && 'kind' in block && block.kind === 'seal';
-}
-
-/** The task is the agent's; and a clean-room check replays a patch that must have been captured before it. */
-function refuseIncoherentOrder(blocks: readonly Block[]): void {
-  if (!blocks.some((block) => block.kind === 'agent'))
-    throw new PipelineSpecError('pipeline has no agent block, so the task would never run', {
-      remedy: 'Add {kind: agent} where the agent or the command should run.',
-    });
-  const room = blocks.findIndex((block) => block.kind === 'script' && block.lens === 'clean-room');
-  if (room === -1) return;
-  const patch = blocks.findIndex((block) => block.kind === 'capture' && block.what === 'patch');
-  if (patch !== -1 && patch < room) return;
-  throw new PipelineSpecError(
-    `pipeline block ${room} has lens clean-room, but no patch is captured before it`,
-    { remedy: 'Put {kind: capture, what: patch} before the clean-room script.' },
-  );
 }
 
 function describeIssues(issues: readonly { path: PropertyKey[]; message: string }[]): string {

@@ -1,7 +1,7 @@
-/** Storage in `caisson.yaml`: where blobs are, who signs, and which witness gets the seals. */
+/** Records in `caisson.yaml`: where blobs are, who signs, which witness gets the seals, and who gets the traces. */
 import * as z from 'zod/mini';
 
-import { address, described, optional, text } from './config-values.ts';
+import { address, described, named, optional, SecretRef, text } from './config-values.ts';
 
 export const S3Config = z.strictObject({
   bucket: described('ask', text(255), 'Bucket that mirrors the blobs.'),
@@ -38,4 +38,18 @@ export const EvidenceConfig = z.strictObject({
     text(),
     'File (relative to this file) or http(s) address that gets one line for every seal, so that history cannot be rewritten unseen.',
   ),
+});
+
+export const TelemetryConfig = z.strictObject({
+  endpoint: described(
+    'ask',
+    address(),
+    'Base address of an OTLP receiver (HTTP), for example http://127.0.0.1:4318. OTEL_EXPORTER_OTLP_ENDPOINT wins.',
+  ),
+  headers: optional(
+    'ask',
+    named(SecretRef),
+    'Headers of each request, for example authorization: where its value is.',
+  ),
+  service: optional('ask', text(128), 'service.name of what is exported. Default caisson.'),
 });

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { CaissonError } from './errors.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
+import { FoundHandoff } from './handoff.ts';
 import { RunId, Sha256 } from './ids.ts';
 import { ScriptLens } from './pipeline.ts';
 import { ListedRisk, MAX_RISKY_LISTED } from './risky-paths.ts';
@@ -134,6 +135,7 @@ export const Result = z.object({
   outputs: z.array(OutputFile).check(z.maxLength(256)),
   verify: z.optional(VerifyReport),
   needsInput: z.optional(NeedsInput),
+  handoff: z.optional(FoundHandoff),
   usage: z.optional(Usage),
   blocks: z.array(BlockOutcome).check(z.maxLength(64)),
   policy: z.object({

@@ -130,6 +130,12 @@ export const runEvents = {
       hasConflicts: z.boolean(),
     }),
   },
+  'timeout.drained': {
+    version: 1,
+    durable: true,
+    summary: 'The owner of a pool took over the branch of a run that timed out; the pool lists it no more.',
+    data: z.object({}),
+  },
   'trash.deleted': {
     version: 1,
     durable: true,

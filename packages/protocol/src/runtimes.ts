@@ -73,6 +73,12 @@ export interface RuntimeDescriptor<N extends string = string> {
   readonly name: N;
   readonly title: string;
   readonly npmPackage?: string;
+  /** Of a package whose program only starts a native one: where that is below `node_modules`, by processor. */
+  readonly native?: {
+    readonly folders: Readonly<Record<string, string>>;
+    /** In that folder: says which version it is, and where the program is. */
+    readonly layoutFile: string;
+  };
   /** Program names looked for in PATH, first found wins. Empty: nothing to find. */
   readonly bins: readonly string[];
   readonly versionArgs: readonly string[];

@@ -63,5 +63,6 @@ export const COORDINATION_TOOLS = [
   'read_context',
   'ask',
   'dispatch',
+  'hand_off',
 ] as const;
 export type CoordinationTool = (typeof COORDINATION_TOOLS)[number];

@@ -1,7 +1,9 @@
 /** Work inside and around the sandbox, and its deliveries. */
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
+import { RecordedHandoff } from './handoff.ts';
 import { RunId, Sha256 } from './ids.ts';
+import { PushProblem } from './lifecycle-events.ts';
 import { connectionFields, modelCallFields } from './observed-network.ts';
 import { Denial } from './result.ts';
 import { agentSaidFields, PrintedEnds, toolEndedFields, toolStartedFields } from './worker-lines.ts';
@@ -91,6 +93,13 @@ export const workEvents = {
     summary: 'A patch or outputs were captured.',
     data: z.object({ what: z.string(), files: z.int(), bytes: z.int() }),
   },
+  'handoff.recorded': {
+    version: 1,
+    durable: true,
+    summary:
+      "The host checked the run's hand-off: the agent's words, and the host's own numbers and verdict.",
+    data: z.object({ handoff: RecordedHandoff }),
+  },
   'policy.denied': {
     version: 1,
     durable: true,
@@ -102,6 +111,30 @@ export const workEvents = {
     durable: true,
     summary: 'One connection through the proxy or the broker.',
     data: z.object(connectionFields()),
+  },
+  'repository.fetched': {
+    version: 1,
+    durable: true,
+    summary: 'The base of the run is here: `commit` of the remote, under the name `ref` there.',
+    data: z.object({ remote: z.string(), ref: z.string(), commit: z.string(), ms: z.number() }),
+  },
+  'branch.pushed': {
+    version: 1,
+    durable: true,
+    summary: 'The branch of the run is on its remote.',
+    data: z.object({ remote: z.string(), branch: z.string(), commit: z.string() }),
+  },
+  'branch.push-failed': {
+    version: 1,
+    durable: true,
+    summary: 'The branch of the run could not be pushed; it is kept here (`caisson branches`).',
+    data: z.object({ remote: z.string(), branch: z.string(), reason: PushProblem, detail: z.string() }),
+  },
+  'branch.dropped': {
+    version: 1,
+    durable: true,
+    summary: 'A person deleted the branch of the run here; its checkpoint stays.',
+    data: z.object({ branch: z.string(), commit: z.string() }),
   },
   'evidence.sealed': {
     version: 1,

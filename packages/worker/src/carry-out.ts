@@ -25,6 +25,7 @@ import {
   watchHost,
   describeThrown,
   inStep,
+  lookAtMailbox,
   StepFailure,
   endingOfOrder,
   StoppedError,
@@ -41,6 +42,7 @@ import {
   overlayCapabilities,
   checkJob,
   placeAnswer,
+  findHandoff,
   readSentinel,
   rehashInputs,
   runSetup,
@@ -74,6 +76,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
   try {
     await context.network?.close(); // W4
+    await findHandoff(context);
     await conclude(context, ending, Math.round(performance.now() - startedAt));
   } finally {
     uncaught.release();
@@ -159,7 +162,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   context.driver = await inStep('load-adapter', 'worker-failed', () => loadDriver(job));
   await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
-  warmNetwork(job);
+  if (job.network !== null) warmNetwork();
   await control.waitForGo(); // W1
   await openNetwork(context); // W4
   const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));
@@ -179,6 +182,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
     await runSetup(context, setup);
     await concludePreparation(context, setup);
     placeAnswer(job);
+    context.isFromBefore = lookAtMailbox(job.paths.mailbox);
   });
 }
 
@@ -186,7 +190,9 @@ async function settleSentinel(context: AttemptContext, failure: StepFailure | nu
   const isAgentFailure =
     failure !== null && failure.failure.reason === 'provider-failed' && failure.failure.cause !== 'gate';
   if (failure !== null && !isAgentFailure) return { kind: 'failed', failure: failure.failure };
-  const question = await inStep('sentinel', 'worker-failed', () => readSentinel(context.job));
+  const question = await inStep('sentinel', 'worker-failed', () =>
+    context.isFromBefore('needs_input.json') ? null : readSentinel(context.job),
+  );
   if (question !== null) {
     context.gathered.needsInput = question;
     return { kind: 'needs_input' };

@@ -2,13 +2,14 @@
 import { prepareLaunch } from '@caisson/ground';
 import { carryOut } from './carry-out.ts';
 import {
+  expectsNetwork,
   openControl,
   type Control,
   isSpare,
   readWorkerEnvironment,
   type WorkerEnvironment,
 } from './attempt/index.ts';
-import { parseJob, prepareToParse } from './steps/index.ts';
+import { parseJob, warmNetwork } from './steps/index.ts';
 
 // The terminal's Ctrl-C is for the host, which informs us over the control pipe; we stay to report.
 process.on('SIGINT', () => undefined);
@@ -18,14 +19,14 @@ void work(openControl());
 
 async function work(control: Control): Promise<void> {
   const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
-  const code = await carryOut(parseJob(environment), environment, control);
+  const code = await carryOut(await parseJob(environment), environment, control);
   process.exit(code); // what is still open (a stream without a reader, a timer) is not needed
 }
 
 /** A host without a job for us ends, or ends us; there is nothing to report then. */
 async function awaitAssignment(control: Control): Promise<WorkerEnvironment> {
-  prepareToParse();
   prepareLaunch();
+  if (expectsNetwork()) warmNetwork();
   const assignment = await control.waitForAssignment().catch(() => process.exit(0));
   process.chdir(assignment.cwd);
   return readWorkerEnvironment(assignment.env);

@@ -1,10 +1,16 @@
+import type { Caisson } from '@caisson/engine';
+import { CaissonError } from '@caisson/protocol';
+import { answerRun } from '../answer-run.ts';
 import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
 
 export const command = defineCommand({
-  usage: 'QUESTION|RUN "ANSWER"',
-  about: 'Answers once, and starts the run that continues with the question, its context and your answer.',
+  usage: 'QUESTION|RUN|THREAD "ANSWER"',
+  about:
+    'Answers once, and starts the run that continues with the question, its context and your answer. A thread of a\n' +
+    'workflow goes on by itself.',
   options: {},
   positionals: { min: 2, max: 2 },
   examples: [
@@ -13,11 +19,38 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToWork(options['state-dir'], output, async (caisson) => {
       const [given = '', answer = ''] = positionals;
-      // The newest, open or not: an answer must not reach an older question because the intended one has expired.
-      const question = given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
-      const { code } = await watchRun(caisson, () => caisson.answer(question, answer), output, {
+      const asked = await findAsked(caisson, given);
+      const question = asked?.questionId ?? given;
+      if (asked?.runId.startsWith('thread_') === true) {
+        await caisson.answer(question, answer);
+        output.result({ questionId: question, threadId: asked.runId }, () => [
+          `answered: ${asked.runId} goes on`,
+        ]);
+        return EXIT_CODES.finished;
+      }
+      const { code } = await watchRun(caisson, () => answerRun(caisson, question, answer), output, {
         stateDir: options['state-dir'],
       });
       return code;
     }),
 });
+
+type Question = Awaited<ReturnType<Caisson['questions']>>[number];
+
+/** The newest, open or not: an answer must not reach an older question because the intended one has expired. */
+async function findAsked(caisson: Caisson, given: string): Promise<Question | undefined> {
+  const all = await caisson.questions();
+  const find = (name: string): Question | undefined =>
+    all.findLast(({ questionId, runId }) => given === 'latest' || name === questionId || name === runId);
+  return find(given) ?? find(await findThread(caisson, given));
+}
+
+/** A unique part of its id stands for a thread; what fits none may be a part of the id of a run. */
+async function findThread({ residents }: Caisson, given: string): Promise<string> {
+  try {
+    return (await residents.thread(given)).threadId;
+  } catch (error) {
+    if (error instanceof CaissonError && error.code === 'THREAD_NOT_FOUND') return given;
+    throw error;
+  }
+}

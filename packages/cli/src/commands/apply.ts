@@ -2,18 +2,19 @@ import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { confirmOnTerminal } from '../ask-on-terminal.ts';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { listSomeBeside } from '../format-ending.ts';
 import type { Output } from '../output.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN [--leave-conflicts] [--force] [--allow-risky] [--outside-scope]',
+  usage: 'RUN [--leave-conflicts] [--force] [--allow-risky] [--outside-scope] [--here]',
   about:
     'Applies the patch to your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
     'that make another program run something (a CI workflow, an install script) are listed and asked about first. Files outside\n' +
     'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.\n' +
-    'Work whose check (--verify of run) did not pass is asked about, and refused without a terminal, unless you say --force.',
+    'Work whose check (--verify of run) did not pass is asked about, and refused without a terminal, unless you say --force.\n' +
+    'The patch of a run on a remote repository is for that repository: it is applied to the files here only with --here.',
   options: {
     'leave-conflicts': { type: 'boolean', summary: 'write conflict markers instead of changing nothing' },
     force: {
@@ -27,6 +28,10 @@ export const command = defineCommand({
     'outside-scope': {
       type: 'boolean',
       summary: 'apply also files that the scope of the task does not cover',
+    },
+    here: {
+      type: 'boolean',
+      summary: 'apply the patch of a run on a remote repository to the files here',
     },
   },
   positionals: { min: 1, max: 1 },
@@ -43,6 +48,7 @@ export const command = defineCommand({
       async (caisson) => {
         const run = await caisson.show(positionals[0] ?? '');
         const { runId, beside } = run;
+        if (run.repository !== undefined && !options.here) return refuseHere(run, run.repository, output);
         if (!options.force && !(await mayApply(run, output))) return EXIT_CODES.failed;
         const code = await applyAsking(
           caisson,
@@ -52,6 +58,7 @@ export const command = defineCommand({
             force: options.force,
             allowRisky: options['allow-risky'],
             allowOutsideScope: options['outside-scope'],
+            here: options.here,
             stateDir: options['state-dir'],
           },
           output,
@@ -62,6 +69,19 @@ export const command = defineCommand({
       output,
     ),
 });
+
+function refuseHere(
+  { runId }: DispatchResult,
+  { remote }: NonNullable<DispatchResult['repository']>,
+  output: Output,
+): ExitCode {
+  const next = `caisson apply ${runId} --here`;
+  output.result({ kind: 'other-repository', remote, files: [], next }, () => [
+    `Nothing was changed: the run worked on ${remote}, not on the files here.`,
+    `To apply its patch here all the same: ${next}`,
+  ]);
+  return EXIT_CODES.failed;
+}
 
 /** Work that did not pass its check is applied only if a person says so. */
 async function mayApply({ runId, result }: DispatchResult, output: Output): Promise<boolean> {

@@ -13,7 +13,7 @@ import {
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatRepairs, formatReport } from '../format-doctor.ts';
-import type { Output } from '../output.ts';
+import { showProgress } from '../show-progress.ts';
 import { VERSION } from '../version.ts';
 
 export const command = defineCommand({
@@ -55,11 +55,15 @@ export const command = defineCommand({
       options.repair === true && isOurs
         ? await repairProject(config, { cwd: getCurrentFolder(), version: VERSION })
         : [];
+    const progress = {
+      ledger: showProgress(output, (done, total) => `checking the ledger: ${done} of ${total} events`),
+      store: showProgress(output, (done, total) => `checking the store: ${done} of ${total} events`),
+    };
     const project = isOurs
       ? await examineProject(config, {
           accept: options['accept-ledger'],
           isQuick: options.quick,
-          ...showProgress(output),
+          onProgress: (what, done, total) => progress[what](done, total),
         })
       : [];
     const { usual, agents } = await examineAgents(config, getCurrentFolder());
@@ -91,18 +95,4 @@ function exitCodeOf(probes: readonly ProbeReport[], hasFailed: boolean): ExitCod
   );
   if (worst !== undefined) return EXIT_CODES[worst];
   return hasFailed ? EXIT_CODES.failed : EXIT_CODES.finished;
-}
-
-/** A large store takes a while to read; a terminal shows the progress. */
-function showProgress(output: Output): { onProgress?: (done: number, total: number) => void } {
-  if (!output.isInteractive || output.format !== 'human') return {};
-  let shownAtMs = 0;
-  return {
-    onProgress(done, total) {
-      const nowMs = performance.now();
-      if (nowMs - shownAtMs < 100 && done < total) return;
-      shownAtMs = nowMs;
-      output.status(done === total ? null : `reading the store: ${done} of ${total} blobs`);
-    },
-  };
 }

@@ -6,6 +6,7 @@ import { formatDuration, shortId } from '../format-values.ts';
 import type { Output } from '../output.ts';
 import { onStopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 const DEFAULT_DRAIN = '10m';
 const MAX_NAMED = 5;
@@ -56,15 +57,25 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
   const forgetSignals = onStopSignals(() => enough.abort());
   try {
     const onProgress = showProgress(output);
-    const outcome = await stopDaemon({ order, stateDir, onProgress, signal: enough.signal });
+    const { outcome, runs, residents, threads } = await stopDaemon({
+      order,
+      stateDir,
+      onProgress,
+      signal: enough.signal,
+    });
     output.status(null);
+    const ended = outcome === 'gone' ? await findEnded(runs, stateDir, output) : [];
     const text =
       outcome === 'gone'
         ? 'leave' in order
           ? 'The daemon has ended. Agents that were at work go on for a while: caisson up -d adopts them.'
           : 'The daemon has ended.'
         : 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';
-    output.result({ outcome }, () => [text]);
+    output.result({ outcome, runs: ended, residents, threads }, () => [
+      text,
+      ...ended.map(describeEnded),
+      ...describeResidents(residents, threads),
+    ]);
     return outcome === 'gone' ? EXIT_CODES.finished : EXIT_CODES.cancelled;
   } catch (error) {
     if (!(error instanceof NoDaemonError)) throw error;
@@ -73,6 +84,39 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
   } finally {
     forgetSignals();
   }
+}
+
+/** Senses watch nothing without a daemon; threads are records, and the next one goes on with them. */
+function describeResidents(residents: number, threads: number): string[] {
+  return [
+    ...(residents === 0 ? [] : [`  ${residents} residents were stopped; the next daemon starts them again`]),
+    ...(threads === 0 ? [] : [`  ${threads} threads have not ended; the next daemon goes on with them`]),
+  ];
+}
+
+interface EndedRun {
+  readonly runId: string;
+  readonly status: string;
+}
+
+/** What became of the runs that the daemon had. */
+async function findEnded(
+  runs: DaemonStatus['runs'],
+  stateDir: string | undefined,
+  output: Output,
+): Promise<EndedRun[]> {
+  if (runs.length === 0) return [];
+  return await withCaissonToRead(stateDir, output, async (caisson) => {
+    const found = await caisson.runs({ ids: runs.map(({ runId }) => runId) });
+    return found.map(({ runId, status }) => ({ runId, status }));
+  });
+}
+
+function describeEnded({ runId, status }: EndedRun): string {
+  if (status === 'running') return `  ${runId} goes on`;
+  if (status === 'interrupted' || status === 'cancelled')
+    return `  ${runId} was stopped; its work is kept: caisson continue ${runId}`;
+  return `  ${runId} is ${status}`;
 }
 
 /** A terminal has a line that changes; elsewhere a line appears when the runs change. */

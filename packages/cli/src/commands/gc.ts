@@ -5,6 +5,7 @@ import { formatBytes } from '../format-values.ts';
 import { wrapLine } from '../painted.ts';
 import { printWarnings } from '../print-warnings.ts';
 import { readDuration } from '../read-duration.ts';
+import { showProgress } from '../show-progress.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 const INDENT = 2;
@@ -32,14 +33,15 @@ const WORDS = { age: 'for its age', size: 'for the size of the trash', asked: 'f
 export const command = defineCommand({
   usage: '[--older-than DURATION] [--all] [--held-back]',
   about:
-    'Removes blobs that nothing refers to, old spools and result files, and expired trash (limits.trash, limits.trashAge), and names what leaves the trash. The only copy of work, such as a file too large to capture, stays and is named.\n' +
+    'Removes blobs that nothing refers to, old spools and result files, and expired trash (limits.trash, limits.trashAge), and names what leaves the trash. The only copy of work, such as a file too large to capture, stays and is named. Copies of remote repositories that no run needs go after git.cacheAge.\n' +
     'With --all also the contents of every run that ended, as caisson forget does, with its checkpoint: only where you have its work (applied, on a branch, in place) or there was none. The next git gc of your repository removes the objects.\n' +
     'Where store.s3 is set, it also sends every blob that the bucket lacks.',
   options: {
     'older-than': {
       type: 'string',
       value: 'DURATION',
-      summary: 'what is younger is kept, 0s keeps nothing; default 1d (trash limits.trashAge, held back 0s)',
+      summary:
+        'what is younger is kept, 0s keeps nothing; default 1d (trash limits.trashAge, copies of remotes git.cacheAge, held back 0s)',
     },
     all: { type: 'boolean', summary: 'also forget runs that ended, unless they have the only copy of work' },
     'held-back': {
@@ -60,9 +62,13 @@ export const command = defineCommand({
           ? undefined
           : readDuration('--older-than', options['older-than'], { minMs: 0 });
       const report = await caisson.gc({
-        ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older }),
+        ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older, remotesTtlMs: older }),
         ...(options['held-back'] === true ? { heldBackTtlMs: older ?? 0 } : {}),
         all: options.all === true,
+        onProgress: showProgress(
+          output,
+          (done, total) => `looking for what is needed: ${done} of ${total} events`,
+        ),
       });
       output.result(report, () =>
         format(report).flatMap((one) => wrapLine(one, output.wrapColumns(), INDENT)),
@@ -77,6 +83,9 @@ function format(report: GarbageReport): string[] {
     `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
     ...(forgotten.length === 0 ? [] : [`forgot ${forgotten.length} runs: ${forgotten.join(' ')}`]),
     `freed ${formatBytes(report.freedBytes)} in the state folder`,
+    ...report.remotes.map(
+      ({ path, url, bytes }) => `deleted the copy of ${url ?? path} (${formatBytes(bytes)}): no run needs it`,
+    ),
     ...report.deleted.flatMap(({ path, bytes, why }) =>
       why === null ? [] : [`deleted ${WORDS[why]}: ${path} (${formatBytes(bytes)})`],
     ),

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   CONFIG_FILE_NAME,
   describeMisnamedConfig,
@@ -15,15 +15,17 @@ import { defineCommand } from '../command.ts';
 import { chooseUsual, composeConfig } from '../compose-config.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { describeNext, formatFound } from '../format-found.ts';
+import { RESIDENT_FILES, RESIDENT_KEYS } from '../init-residents.ts';
 import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command = defineCommand({
-  usage: '[--runtime NAME] [--dry-run]',
+  usage: '[--runtime NAME] [--with residents] [--dry-run]',
   about:
     'Looks at the project (languages, package manager, tests), at the agents with their keys and log-ins, and at the\n' +
     'sandbox. Writes caisson.yaml into the project root, or into the current folder outside of any project, if a line of\n' +
-    'it would help; otherwise it says that none is needed. Never overwrites, and runs nothing of the project.',
+    'it would help; otherwise it says that none is needed. Never overwrites, and runs nothing of the project. With --with\n' +
+    'residents also a sense that watches test results, and a workflow that has a red build fixed and reviewed.',
   options: {
     runtime: {
       type: 'string',
@@ -31,27 +33,40 @@ export const command = defineCommand({
       names: 'runtimes',
       summary: 'default runtime to write; otherwise one is chosen where several are installed',
     },
+    with: {
+      type: 'string',
+      value: 'PART',
+      choices: ['residents'],
+      summary: 'also write an example of this: residents (senses and workflows)',
+    },
     'dry-run': { type: 'boolean', summary: 'print the file, and write nothing' },
   },
   examples: [
     { line: 'caisson init', says: 'What is here, and a short caisson.yaml if one is needed.' },
     { line: 'caisson init --runtime codex', says: 'The same with codex as the default runtime.' },
+    { line: 'caisson init --with residents', says: 'With a first sense and a first workflow.' },
     { line: 'caisson init --dry-run -o json', says: 'The same for a program, and nothing is written.' },
   ],
   async run({ options, output }) {
     const config = await loadConfig({ flags: { state: options['state-dir'] } });
     const file = join(config.projectRoot, CONFIG_FILE_NAME);
-    refuseExisting(file, config);
+    const files = filesOf(options.with);
+    for (const path of [CONFIG_FILE_NAME, ...Object.keys(files)])
+      if (!options['dry-run']) refuseExisting(join(config.projectRoot, path), config);
     if (options.runtime !== undefined) refuseUnknown(options.runtime, config);
     const found = await inspectProject(config, getCurrentFolder());
-    const text = composeConfig(found, options.runtime);
+    const own = composeConfig(found, options.runtime);
+    const text = options.with === undefined ? own : [own, RESIDENT_KEYS].filter(isText).join('\n');
     const isWritten = text !== null && !options['dry-run'];
     if (isWritten) await writeNew(file, text);
+    for (const [path, code] of isWritten ? Object.entries(files) : [])
+      await writeNew(join(config.projectRoot, path), code);
     const runtime = chooseUsual(found, options.runtime);
-    output.result({ file, isWritten, text, runtime, found }, () => [
+    output.result({ file, isWritten, text, files, runtime, found }, () => [
       ...formatFound(found, output.style, output.wrapColumns()),
       '',
       ...describeFile(file, text, isWritten),
+      ...describeFiles(files, isWritten),
       ...describeNext(found, runtime),
     ]);
     return EXIT_CODES.finished;
@@ -62,6 +77,26 @@ function describeFile(file: string, text: string | null, isWritten: boolean): Li
   if (text === null) return [`No ${CONFIG_FILE_NAME} is needed: the defaults fit what was found.`];
   return isWritten ? [`Wrote ${file}:`, ...indent(text)] : [`Would write ${file}:`, ...indent(text)];
 }
+
+/** What follows is the same for every part, and short. */
+function describeFiles(files: Readonly<Record<string, string>>, isWritten: boolean): Lines {
+  const paths = Object.keys(files);
+  if (paths.length === 0) return [];
+  return [
+    `${isWritten ? 'Wrote' : 'Would write'} ${paths.join(' and ')}.`,
+    'Then: caisson trust, caisson up -d, and caisson logs --all -f (guide: docs/guides/residents.md).',
+    'For types in your editor: npm install --save-dev CLONE/packages/cli (the clone of Caisson)',
+    '',
+  ];
+}
+
+function filesOf(part: string | undefined): Readonly<Record<string, string>> {
+  if (part === undefined) return {};
+  if (part === 'residents') return RESIDENT_FILES;
+  throw new UsageError(`--with: "${part}" is unknown.`, { remedy: 'There is --with residents.' });
+}
+
+const isText = (text: string | null): text is string => text !== null;
 
 const indent = (text: string): Lines => [
   '',
@@ -94,6 +129,7 @@ const refuseWritten = (file: string, cause?: Error): UsageError =>
 
 async function writeNew(file: string, text: string): Promise<void> {
   try {
+    await mkdir(dirname(file), { recursive: true });
     const handle = await open(file, 'wx');
     try {
       await handle.writeFile(text);

@@ -1,23 +1,32 @@
-import { toWire, type EventEnvelope, type WireEvent } from '@caisson/protocol';
+import type { Caisson } from '@caisson/engine';
+import { toWire, type DispatchResult, type EventEnvelope, type WireEvent } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatEvent } from '../format-event.ts';
 import type { Output } from '../output.ts';
+import { line, textLines } from '../painted.ts';
 import { printWarnings } from '../print-warnings.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[RUN] [-f] [--after SEQ] [--stdout | --stderr] [--raw]',
+  usage: '[RUN] [-f] [--all] [--after SEQ] [--stdout | --stderr | --verify] [--raw]',
   about:
     'Of the newest run if RUN is left out. Events by default, each in words (-o ndjson has all of each); with -f also what is\n' +
     'not recorded, as it happens, whichever process drives the run. With --stdout or --stderr what the agent itself printed:\n' +
-    'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson.',
+    'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson. With --all -f\n' +
+    'the events of all runs, and of senses, workflows and schedules, until Ctrl-C.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'continue until the run has ended' },
-    after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
+    all: { type: 'boolean', summary: 'with -f: everything that happens in the project from now on' },
+    after: {
+      type: 'string',
+      value: 'SEQ',
+      summary: 'only events after this sequence number; with --all after this offset',
+    },
     stdout: { type: 'boolean', summary: "the agent's stdout" },
     stderr: { type: 'boolean', summary: "the agent's stderr" },
+    verify: { type: 'boolean', summary: 'what the check of its work printed' },
     raw: {
       type: 'boolean',
       summary: 'let the terminal interpret what the agent printed: colours, and anything else',
@@ -27,12 +36,15 @@ export const command = defineCommand({
   examples: [
     { line: 'caisson logs latest -f', says: 'Follow the newest run.' },
     { line: 'caisson logs latest --after 12 -o ndjson', says: 'Continue from a cursor.' },
+    { line: 'caisson logs --all -f', says: 'Watch the project: runs, senses, workflows and schedules.' },
     { line: 'caisson logs latest --stdout -f', says: 'What the agent prints, as it prints it.' },
   ],
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const runId = positionals[0] ?? 'latest';
       printWarnings(caisson, output);
+      if (options.all) return await followAll(caisson, positionals, options, output);
+      if (options.verify) return await printCheck(await caisson.show(runId), output);
       if (options.stdout || options.stderr) {
         const name = options.stdout ? 'stdout' : 'stderr';
         const chunks = options.follow
@@ -55,6 +67,31 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }),
 });
+
+/** Of the project: each event begins with whose it is. */
+async function followAll(
+  caisson: Caisson,
+  positionals: readonly string[],
+  options: { readonly follow: boolean; readonly after: string | undefined },
+  output: Output,
+): Promise<ExitCode> {
+  if (!options.follow || positionals.length > 0)
+    throw new UsageError('--all follows the whole project: it needs -f, and no run', {
+      remedy: 'caisson logs --all -f',
+    });
+  const after = options.after === undefined ? {} : { after: readAfter(options.after) };
+  const print = createPrinter(output, ({ runId }) => `${(runId ?? 'project').slice(-8).padEnd(8)} `);
+  for await (const event of caisson.follow({ ...after, signal: output.closed })) print(event);
+  return EXIT_CODES.finished;
+}
+
+/** All that is kept of it: a check that prints more has a middle that is left out. */
+async function printCheck({ runId, result }: DispatchResult, output: Output): Promise<ExitCode> {
+  const verify = result?.verify;
+  if (verify === undefined) throw new UsageError(`${runId} has no check that ran`);
+  output.result(verify, () => textLines(verify.report.trimEnd(), ''));
+  return EXIT_CODES.finished;
+}
 
 /** An agent's output may not be text. A program gets it in base64: complete with `json`, in pieces with `ndjson`. */
 async function printLog(
@@ -89,7 +126,10 @@ function readAfter(text: string | undefined): number {
  * A person sees the day once, the time of each event, and of what is live only news: each tool call is an event of its own,
  * and a heartbeat says that nothing has changed. A program sees all of it.
  */
-function createPrinter(output: Output): (event: EventEnvelope) => void {
+function createPrinter(
+  output: Output,
+  nameOf: (event: EventEnvelope) => string = () => '',
+): (event: EventEnvelope) => void {
   let day = '';
   let progress = '';
   return (event) => {
@@ -104,6 +144,7 @@ function createPrinter(output: Output): (event: EventEnvelope) => void {
     if (event.at.slice(0, 10) !== day)
       output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
     day = event.at.slice(0, 10);
-    output.line(formatEvent(event, output.style, output.wrapColumns()));
+    const [first = '', ...more] = [formatEvent(event, output.style, output.wrapColumns())].flat();
+    output.line([line`${output.style.dim(nameOf(event))}${first}`, ...more]);
   };
 }

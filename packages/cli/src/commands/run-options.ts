@@ -52,7 +52,16 @@ export const RUN_OPTIONS = {
     summary:
       'ignored folder or file the run needs, for example .env; node_modules, .venv and the like are found without it',
   },
-  base: { type: 'string', value: 'REF', summary: 'start from this commit instead of the present files' },
+  repo: {
+    type: 'string',
+    value: 'URL',
+    summary: 'work on this remote repository instead of the project: https, ssh, or the path of a repository',
+  },
+  base: {
+    type: 'string',
+    value: 'REF',
+    summary: 'start from this commit instead of the present files; of --repo a branch, tag or commit',
+  },
   timeout: {
     type: 'string',
     value: 'DURATION',
@@ -138,8 +147,24 @@ export const RUN_OPTIONS = {
     summary:
       'files the task is about; the prompt of the agent names them, changes to others are reported, and neither --apply nor --branch takes work that has such',
   },
+  'outside-scope': {
+    type: 'string',
+    value: 'HOW',
+    choices: ['report', 'refuse-push', 'read-only'],
+    summary:
+      'when files outside --scope were changed: report makes and pushes the branch all the same, read-only prevents it by mounts; default refuse-push',
+  },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
   branch: { type: 'string', value: 'NAME', summary: 'leave the work on this new branch when the run ends' },
+  push: {
+    type: 'boolean',
+    summary: 'push that branch to --repo when the run has ended; the exit code is 1 if that failed',
+  },
+  'git-token': {
+    type: 'string',
+    value: 'REF',
+    summary: 'where the token for --repo is: env:NAME, file:PATH, exec:COMMAND',
+  },
   priority: {
     type: 'string',
     value: '1-10',
@@ -151,7 +176,7 @@ export const RUN_OPTIONS = {
     multiple: true,
     value: 'NAME',
     summary:
-      'coordination tool to offer: board_read, board_write, report_context, read_context, ask, dispatch, or *',
+      'coordination tool to offer: board_read, board_write, report_context, read_context, ask, dispatch, hand_off, or *',
   },
   session: { type: 'string', value: 'NAME', summary: 'share board, context and budget with other runs' },
   'idempotency-key': { type: 'string', value: 'KEY', summary: 'the same key never starts a second run' },

@@ -22,12 +22,10 @@ export function toRequest(
     sandbox: values.sandbox as DispatchRequest['sandbox'],
     workspace: values.workspace as DispatchRequest['workspace'],
     bring: values.bring,
+    repo: values.repo,
     base: values.base,
-    timeoutMs: values.timeout === undefined ? undefined : readDuration('--timeout', values.timeout),
-    stallTimeoutMs:
-      values['stall-timeout'] === undefined
-        ? undefined
-        : readDuration('--stall-timeout', values['stall-timeout']),
+    timeoutMs: readWait('--timeout', values.timeout),
+    stallTimeoutMs: readWait('--stall-timeout', values['stall-timeout']),
     budget: definedOnly({
       usd: readNumber('--budget', values.budget),
       tokens: readNumber('--max-tokens', values['max-tokens']),
@@ -50,8 +48,11 @@ export function toRequest(
     pipeline: values.pipeline,
     inputs: readInputs(values.input),
     scope: values.scope,
+    outsideScope: values['outside-scope'] as DispatchRequest['outsideScope'],
     acceptance: values.accept,
     branch: values.branch,
+    push: values.push || undefined,
+    gitToken: values['git-token'],
     allowRisky: values['allow-risky'],
     priority: readNumber('--priority', values.priority),
     retries: readNumber('--retries', values.retries),
@@ -61,6 +62,10 @@ export function toRequest(
     callbacks: values.callback,
   } satisfies { [K in keyof DispatchRequest]: DispatchRequest[K] | undefined };
   return definedOnly(request);
+}
+
+function readWait(option: string, given: string | undefined): number | undefined {
+  return given === undefined ? undefined : readDuration(option, given);
 }
 
 function readNumber(option: string, text: string | undefined): number | undefined {

@@ -1,4 +1,5 @@
 /** The part of `run`, `continue` and `retry` that needs the engine; loaded while the worker is already starting. */
+import { answerRun } from '../answer-run.ts';
 import { relative } from 'node:path';
 import { rehearseRun, type Caisson, type DispatchRequest } from '@caisson/engine';
 import { CaissonError, type DispatchResult } from '@caisson/protocol';
@@ -144,7 +145,7 @@ async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output:
     const asked = isQuestion ? 'Your answer?' : 'What next?';
     const text = await askOnTerminal(output, line`${output.style.bold(asked)}  an empty line ends`);
     if (text === '') return last.code;
-    const begin = () => (isQuestion ? caisson.answer(runId, text) : caisson.continue(runId, text));
+    const begin = () => (isQuestion ? answerRun(caisson, runId, text) : caisson.continue(runId, text));
     const next = await orPrinted(output, () => carryOut(caisson, order, begin, output));
     if (next !== null) last = await apply(next);
   }
@@ -190,7 +191,12 @@ async function applyEnded(
 }
 
 /** What is applied without a review must have passed in a place that only the patch can influence. */
-function whyNotApplied({ runId, result }: DispatchResult, request: DispatchRequest): string | null {
+function whyNotApplied(
+  { runId, result, repository }: DispatchResult,
+  request: DispatchRequest,
+): string | null {
+  if (repository !== undefined)
+    return `the run worked on ${repository.remote}; here all the same: caisson apply ${runId} --here`;
   const { verify, policy } = result ?? {};
   if (verify === undefined) return null;
   if (!verify.passed) return 'verify did not pass.';

@@ -1,9 +1,11 @@
 /** What `run`, `continue` and `retry` have in common: options that exclude each other, and an early worker. */
-import { readHostEnvironment } from '@caisson/engine';
+import { getCurrentFolder, readHostEnvironment } from '@caisson/engine';
 import type { OptionValues, COMMON_OPTIONS } from '../command.ts';
 import { canAsk } from '../ask-on-terminal.ts';
 import { hasInput } from '../attach.ts';
-import { hasDaemon, ownSpareWorkers } from '../early-worker.ts';
+import { hasDaemon } from '../choose-bundle.ts';
+import { usesDaemon } from '../daemon-choice.ts';
+import { ownSpareWorkers } from '../early-worker.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
@@ -30,8 +32,9 @@ export async function startRun(
   refuseTogether(options, output);
   if (detach && argv !== null) refuseLostInput();
   const request = toRequest(options, task, argv, readHostEnvironment());
-  // Starting a program takes longest, so that comes first; a background host starts its own.
-  if (!detach && !hasDaemon()) ownSpareWorkers().warm();
+  // Starting a program takes longest, so that comes first; a background host and a daemon start their own.
+  if (!detach && !(usesDaemon() && hasDaemon(getCurrentFolder())))
+    ownSpareWorkers().warm({ usesNetwork: argv === null });
   const { runTask } = await import('./run-task.ts');
   const stateDir = options['state-dir'];
   const detail = quiet ? 'quiet' : verbose ? 'verbose' : 'normal';

@@ -1,24 +1,35 @@
-import { findDaemon, type DaemonStanding } from '@caisson/engine';
+import { findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/engine';
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
-import { line, type Line, type Lines, type Style } from '../painted.ts';
+import { line, textLines, type Line, type Lines, type Style } from '../painted.ts';
 
 const MAX_LISTED = 10;
 const MAX_TASK_COLUMNS = 80;
 
 export const command = defineCommand({
-  usage: '',
+  usage: '[--metrics]',
   about:
-    'The daemon of this project: its process, since when it serves, and the runs that it carries out. Exit code 1 without\n' +
-    'a daemon, or when it does not answer.',
-  options: {},
+    'The daemon of this project: its process, since when it serves, the runs that it carries out, and its residents, threads\n' +
+    'and schedules. Exit code 1 without a daemon, or when it does not answer.',
+  options: {
+    metrics: {
+      type: 'boolean',
+      summary: 'what the daemon counted since it began, as a page for Prometheus',
+    },
+  },
   examples: [
     { line: 'caisson status', says: 'Is there a daemon, and what does it do?' },
     { line: 'caisson status -o json', says: 'The same for a program.' },
+    { line: 'caisson status --metrics', says: 'Runs by ending, durations, tokens and cost, for Prometheus.' },
   ],
   async run({ options, output }) {
+    if (options.metrics === true) {
+      const page = await readDaemonMetrics({ stateDir: options['state-dir'] });
+      output.result({ page }, () => textLines(page));
+      return EXIT_CODES.finished;
+    }
     const standing = await findDaemon({ stateDir: options['state-dir'] });
     output.result(toData(standing), () => format(standing, output.style));
     return standing.kind === 'answers' ? EXIT_CODES.finished : EXIT_CODES.failed;
@@ -54,8 +65,26 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
     ['socket', status.socket],
     ...(status.log === null ? [] : [['log', status.log] satisfies [string, Line]]),
     ['runs', `${status.running} running, ${status.queued} queued`],
+    ...describeResidents(status),
   ];
   return [...rows.map(([name, value]) => line`${bold(name.padEnd(8))} ${value}`), ...listRuns(status)];
+}
+
+/** Each where there is one. */
+function describeResidents({ residents = [], threads, schedules = [] }: DaemonStatus): [string, Line][] {
+  const states = Object.entries(Object.groupBy(residents, ({ state }) => state));
+  const rows: [string, Line][] = [];
+  if (residents.length > 0)
+    rows.push(['workers', states.map(([state, those]) => `${those.length} ${state}`).join(', ')]);
+  if (threads !== undefined)
+    rows.push([
+      'threads',
+      `${threads.running} running, ${threads.waiting} waiting, ${threads.queued} queued`,
+    ]);
+  const [next] = schedules.toSorted((a, b) => (a.nextAt ?? '9').localeCompare(b.nextAt ?? '9'));
+  if (next !== undefined)
+    rows.push(['next', `${next.name} at ${next.nextAt ?? 'no time'} (${schedules.length} schedules)`]);
+  return rows;
 }
 
 function describePhase({ phase, uptimeMs, drainsUntil }: DaemonStatus): string {

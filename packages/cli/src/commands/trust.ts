@@ -14,6 +14,9 @@ import { formatTrust } from '../format-trust.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
 
+/** What a daemon starts by itself. */
+const RESIDENT_KEY = /^(?:senses|workflows|schedules)\./;
+
 export const command = defineCommand({
   usage: '[--yes] [--send-key ADDRESS]… [--revoke]',
   about:
@@ -66,6 +69,8 @@ function print(report: ProjectTrust, output: Output, before = report): ExitCode 
   if (before.state !== null && report.state === null)
     output.note('The state folder was adopted: its runs are shown as they are, and were not checked.');
   output.result({ ...report }, () => formatTrust(report, output.style));
+  if (!isAgreed(before) && isAgreed(report) && report.lines.some(({ key }) => RESIDENT_KEY.test(key)))
+    output.note('A daemon that runs already begins with it after: caisson reload');
   if (isAgreed(report)) return EXIT_CODES.finished;
   if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
   return EXIT_CODES.policyDenied;

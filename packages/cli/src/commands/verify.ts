@@ -24,6 +24,7 @@ import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
+import { describeEvery, verifyEvery } from '../verify-every.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
@@ -36,28 +37,34 @@ const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
 };
 
 export const command = defineCommand({
-  usage: '[RUN|FILE] [--key KEY] [--witness FILE]',
+  usage: '[RUN|FILE | --all] [--key KEY] [--witness FILE]',
   about:
     'Checks a run of this project (the newest if none is named), or an exported file, which needs no state folder and no network. Exit codes:\n' +
     '0 everything is correct, 6 tampered (something was changed), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
     '(nothing was signed yet), 10 incomplete (something is missing or cannot be read, and the rest agrees). A run of this\n' +
     'project that ended without a seal is sealed first, if the key can be used. It is also compared with the newest seal\n' +
-    'that was noted of its ledger, and against evidence.witness.',
+    'that was noted of its ledger, and against evidence.witness. With --all every run that ended is checked, and the worst\n' +
+    'outcome decides the exit code.',
   options: {
+    all: { type: 'boolean', summary: 'check every run that ended; on a terminal the progress is shown' },
     key: { type: 'string', value: 'FILE', summary: 'public key (PEM) to trust instead of the key ring' },
     witness: { type: 'string', value: 'FILE', summary: 'the seal must be among the lines of this witness' },
   },
   positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson verify latest', says: 'Check the newest run.' },
+    { line: 'caisson verify --all -o ndjson', says: 'Check every run, one line each.' },
     { line: 'caisson verify proof.tar --key their-key.pem', says: 'Check a file that you received.' },
   ],
   async run({ options, positionals, output }) {
     const given = positionals[0] ?? 'latest';
+    if (options.all === true && positionals.length > 0)
+      throw new UsageError('verify --all checks every run; name none');
     const how: Partial<VerifyOptions> = {
       ...(options.key === undefined ? {} : { trustedKeys: [readKey(options.key)] }),
       ...(options.witness === undefined ? {} : { witness: readWitness(options.witness) }),
     };
+    if (options.all === true) return await verifyAll(options['state-dir'], how, output);
     const isFile =
       given.includes('/') || given.includes('.') || (existsSync(given) && !given.startsWith('run_'));
     const verification = isFile
@@ -69,6 +76,16 @@ export const command = defineCommand({
     return BY_OUTCOME[verification.outcome];
   },
 });
+
+async function verifyAll(
+  stateDir: string | undefined,
+  how: Partial<VerifyOptions>,
+  output: Output,
+): Promise<ExitCode> {
+  const every = await withCaissonToRead(stateDir, output, (caisson) => verifyEvery(caisson, how, output));
+  output.result(every, () => describeEvery(every, output.style));
+  return BY_OUTCOME[every.outcome];
+}
 
 /** A record can be correct, and the work that it records not. */
 async function noteCheck(stateDir: string | undefined, run: string, output: Output): Promise<void> {

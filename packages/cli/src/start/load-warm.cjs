@@ -1,6 +1,8 @@
 // Starts a bundle with the code that V8 compiled for it last time. Node's own compile cache holds what was compiled when
-// a file was loaded; this one is taken at the end, with every function that was really called. Copied into dist.
+// a file was loaded; this one is taken at the end, with every function that was really called. Copied into dist for the
+// worker; the start of the CLI has it in itself.
 'use strict';
+const { closeSync, constants: open, fstatSync, openSync } = require('node:fs');
 const { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { createRequire, getCompileCacheDir } = require('node:module');
 const { dirname, join } = require('node:path');
@@ -14,7 +16,7 @@ module.exports = function loadWarm(name, build, word) {
   const file = join(__dirname, `${name}.cjs`);
   const folder = getCompileCacheDir?.(); // Node's folder for exactly this Node, this machine and this user; may be off
   const cache = folder === undefined ? null : join(folder, `${name}-${use}-${build}.code`);
-  const known = cache === null ? undefined : readIfThere(cache);
+  const known = cache === null ? undefined : readIfOurs(cache);
   const script = new Script(wrap(readFileSync(file, 'latin1')), {
     filename: file,
     cachedData: known,
@@ -43,11 +45,17 @@ function wrap(source) {
   return `(function (exports, require, module, __filename, __dirname) { ${source}\n})`;
 }
 
-function readIfThere(file) {
+/** Only what this user wrote and no other can write: it is run as it is. */
+function readIfOurs(file) {
+  let fd;
   try {
-    return readFileSync(file);
+    fd = openSync(file, open.O_RDONLY | open.O_NONBLOCK);
+    const { uid, mode } = fstatSync(fd);
+    return uid === process.geteuid() && (mode & 0o022) === 0 ? readFileSync(fd) : undefined;
   } catch {
     return undefined; // not there, or not ours to read: slower, never wrong
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }
 

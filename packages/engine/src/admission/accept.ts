@@ -5,12 +5,13 @@ import { definedOnly, type DataOf } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
+import { findCallerTrace } from './caller-trace.ts';
 import { poolOf, poolLimit } from './pool-limit.ts';
 import { toStoredInputs } from './stored-inputs.ts';
 
 export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request, agent, session } = run;
-  const { acceptance, branch, idempotencyKey, continues } = request;
+  const { acceptance, branch, outsideScope, pool, idempotencyKey, continues } = request;
   rooms.callbacks.open(run.runId, request.callbacks ?? []);
   const data = definedOnly({
     task: {
@@ -18,8 +19,10 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
       description: run.description,
       priority: run.priority,
       scope: request.scope ?? [],
-      ...definedOnly({ acceptance, branch }),
+      ...definedOnly({ acceptance, branch, outsideScope, pool }),
     },
+    repository:
+      request.repo === undefined ? undefined : { remote: request.repo, push: request.push ?? false },
     runtime: run.runtime.name,
     runtimeInfo: {
       version: run.runtime.version,
@@ -32,6 +35,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     session: session ?? undefined,
     idempotencyKey,
     continues,
+    callerTrace: findCallerTrace(request, rooms.settings),
     grant: run.grant,
     resolved: run.resolved,
     ...inputDigests(run, rooms.settings.rules),
@@ -78,10 +82,11 @@ function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<Data
 /**
  * The request for a later `caisson retry`: references to secrets, never their values. The parent stays in it: a
  * repeated request does not get more than the parent's grant. An agreement to a log-in does not: it is for one runtime,
- * and the user's own file has it.
+ * and the user's own file has it. A repetition has a trace of its own.
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
-  const { runId: _runId, idempotencyKey: _key, inputs: _files, login: _login, ...rest } = run.request;
+  const { runId: _runId, idempotencyKey: _key, ...request } = run.request;
+  const { inputs: _files, login: _login, trace: _trace, ...rest } = request;
   return { ...rest, ...toStoredInputs(run.inputs) };
 }
 

@@ -9,8 +9,10 @@ import type { DispatchRooms } from './rooms.ts';
 import { findUnbringable } from './brought-paths.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { findUnkeepableWork } from './kept-work.ts';
+import { findUnenforceableScope } from './only-scope.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
 import { check as createCheck, RUNTIME_CHECKS, type Check } from './runtime-checks.ts';
+import { findBadRemote } from './remote-repository.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
 import { findUnreadableInput } from './stored-inputs.ts';
 import { findTakenBranch } from './taken-branch.ts';
@@ -45,12 +47,14 @@ export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
   ),
   check('request-shape', findBadRequest),
   check('command-present', findMisplacedCommand),
+  check('remote', findBadRemote),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
   check('repository', findNoRepository),
   check('not-the-home', findHomeAsWorkspace),
   check('base-known', findUnknownBase),
   check('brought-there', findUnbringable),
   check('branch-free', findTakenBranch),
+  check('scope-enforceable', findUnenforceableScope),
   check('work-kept', findUnkeepableWork),
   RUNTIME_CHECKS.modelKey,
   RUNTIME_CHECKS.modeCeiling,
@@ -125,6 +129,7 @@ export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
       ...Object.values(request.secrets ?? {}),
       ...envBundles.flatMap((bundle) => Object.values(bundle.secrets)),
       ...(runtime.apiKeyRef === null ? [] : [runtime.apiKeyRef]),
+      ...(request.gitToken === undefined ? [] : [request.gitToken]),
     ];
     for (const ref of refs) {
       const problem = secrets.check(ref);

@@ -7,6 +7,9 @@ import { openRooms } from './fixtures/open-rooms.ts';
 const REFUSED: [string, unknown, string][] = [
   ['a member of the wrong type', { argv: 'true' }, 'request-shape'],
   ['an unknown mode', { argv: ['true'], mode: 'yolo' }, 'mode-known'],
+  ['a scope that could take too long', { argv: ['true'], scope: ['w/+(a|aa)b'] }, 'request-shape'],
+  ['the work of no run', { argv: ['true'], keepWork: '' }, 'work-kept'],
+  ['the work of an unknown run', { argv: ['true'], keepWork: 'run_00000000000000000000' }, 'work-kept'],
 ];
 
 test.each(REFUSED)('%s is refused: no run, one recorded reason', async (_what, request, check) => {

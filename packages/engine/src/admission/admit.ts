@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { shareTurn } from '@caisson/ground';
 import { UnknownModeError } from '@caisson/policy';
-import { definedOnly } from '@caisson/protocol';
+import { definedOnly, formatTraceparent, parseTraceparent } from '@caisson/protocol';
 import { PoolFullError } from '../ledger/index.ts';
 import { accept } from './accept.ts';
 import { ADMISSION_CHECKS, type CheckRooms } from './admission-checks.ts';
@@ -14,13 +14,15 @@ import type { DispatchRooms } from './rooms.ts';
 import { describeCandidate, type CandidateRooms } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
 import { describeFull } from './pool-limit.ts';
+import { findCallerTrace } from './caller-trace.ts';
 import { refuseTask } from './refuse-task.ts';
+import { withRepositoryAddress } from './remote-repository.ts';
 import { parseRequest } from './request-shape.ts';
 import { storeInputs } from './stored-inputs.ts';
 
 /** Returns a run whose acceptance is durable. Throws TaskRefusedError after recording the refusal. */
 export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
-  const trace = createTrace();
+  const trace = createTrace(rooms, request);
   try {
     return await acceptOrRefuse(rooms, await checkTask(rooms, request, trace));
   } catch (error) {
@@ -38,7 +40,7 @@ type Checking = CandidateRooms & CheckRooms & Pick<DispatchRooms, 'budget'>;
  */
 export async function rehearse(rooms: Checking, request: DispatchRequest): Promise<Candidate> {
   try {
-    return await checkTask(rooms, request, createTrace());
+    return await checkTask(rooms, request, createTrace(rooms, request));
   } catch (error) {
     throw asRefusal(error) ?? error;
   }
@@ -48,7 +50,8 @@ export async function rehearse(rooms: Checking, request: DispatchRequest): Promi
 async function checkTask(rooms: Checking, request: DispatchRequest, trace: string): Promise<Candidate> {
   await shareTurn();
   parseRequest(request);
-  const candidate = await describeCandidate(rooms, request, trace);
+  const asked = withRepositoryAddress(request, rooms.settings);
+  const candidate = await describeCandidate(rooms, asked, trace);
   for (const check of ADMISSION_CHECKS) {
     await shareTurn();
     const refusal = await check.run(candidate, rooms);
@@ -93,7 +96,9 @@ async function acceptOrRefuse(rooms: DispatchRooms, candidate: Candidate): Promi
   }
 }
 
-/** A W3C traceparent for the run. */
-function createTrace(): string {
-  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+/** A span of its own for the run: in the caller's trace, or in a new one. */
+function createTrace({ settings }: Checking, request: DispatchRequest): string {
+  const caller = parseTraceparent(findCallerTrace(request, settings));
+  const { traceId, flags } = caller ?? { traceId: randomBytes(16).toString('hex'), flags: '01' };
+  return formatTraceparent({ traceId, spanId: randomBytes(8).toString('hex'), flags });
 }

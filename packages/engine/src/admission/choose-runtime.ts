@@ -20,7 +20,7 @@ export async function describeProspect(
   envBundles: readonly FoundEnvBundle[],
 ): Promise<Prospect> {
   const { settings, names } = rooms;
-  const runtime = useLogin(await chooseRuntime(rooms, request, agent), request);
+  const runtime = useModel(useLogin(await chooseRuntime(rooms, request, agent), request), request);
   const tier = chooseModel(request, agent, runtime);
   const model = tier === '' ? '' : names.model(runtime.name, tier);
   const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
@@ -30,6 +30,19 @@ export async function describeProspect(
 /** What the user agreed to before, or agrees to with this request; another run cannot. */
 function useLogin(runtime: FoundRuntime, { login, parent }: DispatchRequest): FoundRuntime {
   return runtime.login || (login === true && parent === undefined) ? withLogin(runtime) : runtime;
+}
+
+/**
+ * The model that the request names. The key of one address never goes to another. A program whose API has its version in
+ * each path gets the address without it.
+ */
+function useModel(runtime: FoundRuntime, { llm }: DispatchRequest): FoundRuntime {
+  const { endpoint, apiKey } = llm ?? {};
+  if (endpoint === undefined)
+    return apiKey === undefined ? runtime : { ...runtime, apiKeyRef: apiKey, login: false };
+  const isVersioned = runtime.api === 'openai-chat' || runtime.api === 'openai-responses';
+  const base = isVersioned ? endpoint : endpoint.replace(/\/v1$/, '');
+  return { ...runtime, endpoint: base, otherAddress: null, login: false, apiKeyRef: apiKey ?? null };
 }
 
 async function chooseRuntime(
@@ -52,7 +65,7 @@ async function chooseRuntime(
         : `several runtimes are here: ${usable.join(', ')}`,
     remedy:
       usable.length === 0
-        ? 'Install one (caisson runtimes lists them), or run a command: caisson run --runtime command -- CMD'
+        ? 'Install one (caisson runtimes lists them), use the built-in agent, which needs a key only (--runtime native), or run a command: caisson run --runtime command -- CMD'
         : `Choose one with --runtime, or set "runtime:" in caisson.yaml.`,
   });
 }

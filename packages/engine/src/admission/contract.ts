@@ -2,7 +2,7 @@
  * A run from queue to outcome: admit → place → prepare → launch → supervise → settle, one file a stage.
  *
  * D1  A run has exactly one terminal event, whatever is killed and at any time (invariant 1).
- * D2  Nothing is dispatched twice: an attempt is on disk before its worker exists.
+ * D2  Nothing is dispatched twice: an attempt is on disk before its worker gets `go`; without it a worker does nothing.
  * D3  A run keeps its slot from `place` to the end of `settle`, also while an attempt waits for its retry.
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */

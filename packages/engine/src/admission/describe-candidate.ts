@@ -57,7 +57,7 @@ export async function describeCandidate(
   return {
     ...prospect,
     runId,
-    taskId: runId,
+    taskId: request.taskId ?? runId,
     description,
     createdAt: clock.now().toISOString(),
     priority: request.priority ?? DEFAULT_PRIORITY,
@@ -135,5 +135,6 @@ async function chooseWorkspace(
   { workspaces, settings: { projectRoot } }: CandidateRooms,
 ): Promise<WorkspaceKind> {
   if (request.workspace !== undefined) return request.workspace;
+  if (request.repo !== undefined) return 'worktree';
   return (await workspaces.findTop({ projectRoot })) === null ? 'in-place' : 'worktree';
 }

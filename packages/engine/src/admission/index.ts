@@ -1,6 +1,7 @@
 export { admit, rehearse } from './admit.ts';
 export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
+export { expectsHandoff } from './expects-handoff.ts';
 export {
   RunAmbiguousError,
   RunLeftError,
@@ -17,7 +18,8 @@ export { previewRun, type RunPreview } from './preview-run.ts';
 export { refuseTask } from './refuse-task.ts';
 export { parseRequest } from './request-shape.ts';
 export * from './rooms.ts';
+export { toolBinds } from './tool-binds.ts';
 export { materialiseInputs } from './stored-inputs.ts';
 export { describeTaken, findEarlierBranch, findTakenBranch } from './taken-branch.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
-export { findUnenforcedLimit } from './unenforced-limits.ts';
+export { findUnenforcedLimit, listUnenforced } from './unenforced-limits.ts';

@@ -78,6 +78,12 @@ export async function findUnkeepableWork(
   const { request, workspaceKind: kind } = candidate;
   const { keepWork, base } = request;
   if (keepWork === undefined) return null;
+  if (keepWork === '' || rooms.ledger.run(keepWork) === null)
+    return {
+      kind: 'usage',
+      detail: `there is no run "${keepWork}" whose work could be kept`,
+      remedy: 'caisson list shows the runs.',
+    };
   const work = await findKeptWork(rooms, findResumedRun(rooms, candidate) ?? keepWork);
   const start = planStart(work, kind);
   const runId = work?.runId ?? '';
@@ -88,7 +94,7 @@ export async function findUnkeepableWork(
       detail: `${runId} worked in a workspace of kind ${work?.kind ?? ''}, which cannot be continued in one of kind ${kind}`,
       remedy: 'Leave out --workspace.',
     };
-  if (start.kind !== 'merge') return null;
+  if (start.kind !== 'merge' || request.repo !== undefined) return null; // the present files of a remote are not here yet
   const { projectRoot, stateDir, captureLimits, privatePaths, rules } = rooms.settings;
   const problem = await rooms.workspaces.findMergeProblem({
     ...{ kind, projectRoot, stateDir, keepOut: privatePaths(), limits: captureLimits, merge: start.work },

@@ -1,5 +1,6 @@
 /** Composes the prompts of a run from fragments. */
 import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../registry/index.ts';
+import { expectsHandoff } from './expects-handoff.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { FoundAgent, FoundRuntime } from './rooms.ts';
 
@@ -16,6 +17,14 @@ const mailboxHelp = (mailbox: string, canInject: boolean): string =>
           'Read that file before you begin, between steps and before you finish, and follow what its "body" says.',
         ]),
     'Files for the person who asked (reports, images) go into the folder outputs/.',
+  ].join(' ');
+
+/** How an agent reports the outcome of a task with a hand-off. */
+const handoffHelp = (mailbox: string): string =>
+  [
+    'When you are done, report the outcome once, with the tool hand_off if you have it, or else as the file',
+    `${mailbox}/handoff.json: {"status": "complete" | "partial" | "blocked" | "failed", "summary": "…", "concerns": ["…"], "suggestions": ["…"]}.`,
+    'Files and lines are counted for you.',
   ].join(' ');
 
 /** In place and without a sandbox `.caisson` is the project's own state folder; the mailbox is elsewhere then. */
@@ -38,12 +47,15 @@ export function compilePrompts(options: {
       ? compileSystemPrompt(name, definition, description)
       : describePrompt(request.systemPrompt, 0);
   const user = compileUserPrompt(name, definition, description);
-  const systemPrompt = [own.text, mailboxHelp(nameMailbox(options.place), runtime.descriptor.canInject)]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  const mailbox = nameMailbox(options.place);
+  const ours = [
+    mailboxHelp(mailbox, runtime.descriptor.canInject),
+    ...(expectsHandoff(request) ? [handoffHelp(mailbox)] : []),
+  ];
+  const systemPrompt = [own.text, ...ours].filter((part) => part !== '').join('\n\n');
   const { text: _text, ...compiled } = describePrompt(
     systemPrompt,
-    own.fragmentCount + user.fragmentCount + 1, // ours is a fragment as well
+    own.fragmentCount + user.fragmentCount + ours.length,
   );
   return { systemPrompt, userPrompt: user.text, compiled };
 }

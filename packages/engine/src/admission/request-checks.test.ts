@@ -106,16 +106,16 @@ test('nor is one whose repository holds the home, or one that is the home by a l
 
 test('a bare repository is no place to work in, and a checkout is', () => {
   const projectRoot = scratchFolder();
-  expect(findNoWorkTree({ workspaceKind: 'in-place' }, { projectRoot })).toBe(null);
+  expect(findNoWorkTree({ workspaceKind: 'in-place', request: {} }, { projectRoot })).toBe(null);
   writeFileSync(join(projectRoot, 'HEAD'), 'ref: refs/heads/main\n');
   mkdirSync(join(projectRoot, 'objects'));
   mkdirSync(join(projectRoot, 'refs'));
-  expect(findNoWorkTree({ workspaceKind: 'in-place' }, { projectRoot })?.detail).toContain(
+  expect(findNoWorkTree({ workspaceKind: 'in-place', request: {} }, { projectRoot })?.detail).toContain(
     'bare git repository',
   );
-  expect(findNoWorkTree({ workspaceKind: 'empty' }, { projectRoot })).toBe(null);
+  expect(findNoWorkTree({ workspaceKind: 'empty', request: {} }, { projectRoot })).toBe(null);
   mkdirSync(join(projectRoot, '.git'));
-  expect(findNoWorkTree({ workspaceKind: 'worktree' }, { projectRoot })).toBe(null);
+  expect(findNoWorkTree({ workspaceKind: 'worktree', request: {} }, { projectRoot })).toBe(null);
 });
 
 describe('a request of a program that no compiler looked at', () => {

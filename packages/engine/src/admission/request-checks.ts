@@ -4,6 +4,7 @@
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { findPatternProblem } from '@caisson/policy';
 import { findAcpProgram, isAcpRuntime, Task } from '@caisson/protocol';
 import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms, DispatchSettings } from './rooms.ts';
@@ -20,7 +21,8 @@ export function findBadRequest(candidate: Candidate): RequestRefusal | null {
     findBadVariable([...Object.keys(request.env ?? {}), ...Object.keys(request.secrets ?? {})]) ??
     findBlank('idempotency key', request.idempotencyKey) ??
     findBadBranch(request.branch) ??
-    findBlankWord(request)
+    findBlankWord(request) ??
+    findBadPattern(request)
   );
 }
 
@@ -71,9 +73,10 @@ function realPathOf(path: string): string {
 
 /** A bare repository has no files to work on, and its folder is not a workspace. */
 export function findNoWorkTree(
-  candidate: Pick<Candidate, 'workspaceKind'>,
+  candidate: Pick<Candidate, 'workspaceKind' | 'request'>,
   { projectRoot }: Pick<DispatchSettings, 'projectRoot'>,
 ): RequestRefusal | null {
+  if (candidate.request.repo !== undefined) return null;
   if (candidate.workspaceKind === 'empty' || existsSync(join(projectRoot, '.git'))) return null;
   const isBare =
     isKind(join(projectRoot, 'HEAD'), 'file') &&
@@ -90,9 +93,10 @@ export function findNoWorkTree(
 
 /** A worktree is made from a repository. */
 export async function findNoRepository(
-  { workspaceKind }: Pick<Candidate, 'workspaceKind'>,
+  { workspaceKind, request }: Pick<Candidate, 'workspaceKind' | 'request'>,
   { workspaces, settings: { projectRoot } }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
 ): Promise<RequestRefusal | null> {
+  if (request.repo !== undefined) return null;
   if (workspaceKind !== 'worktree' || (await workspaces.findTop({ projectRoot })) !== null) return null;
   return {
     kind: 'usage',
@@ -106,8 +110,8 @@ export async function findUnknownBase(
   { request, workspaceKind }: Pick<Candidate, 'request' | 'workspaceKind'>,
   { workspaces, settings }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
 ): Promise<RequestRefusal | null> {
-  const { base } = request;
-  if (base === undefined) return null;
+  const { base, repo } = request;
+  if (base === undefined || repo !== undefined) return null; // a remote is asked when the run prepares
   if (workspaceKind !== 'worktree')
     return {
       kind: 'usage',
@@ -191,6 +195,19 @@ function findBlankWord({ scope, tools, acceptance }: Candidate['request']): Requ
   return what === undefined
     ? null
     : { kind: 'usage', detail: `${what} is empty`, remedy: 'Leave it out, or give it a value.' };
+}
+
+function findBadPattern({ scope = [] }: Candidate['request']): RequestRefusal | null {
+  for (const pattern of scope) {
+    const problem = findPatternProblem(pattern);
+    if (problem !== null)
+      return {
+        kind: 'usage',
+        detail: `the pattern "${pattern.slice(0, 80)}" of the scope ${problem}`,
+        remedy: 'Use names, *, ?, ** and {a,b}.',
+      };
+  }
+  return null;
 }
 
 /** As git-check-ref-format has it. */

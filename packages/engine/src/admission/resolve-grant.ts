@@ -2,6 +2,7 @@
 import { getMode, meet } from '@caisson/policy';
 import { definedOnly, type BudgetCaps, type Grant, type Limits } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
+import { expectsHandoff } from './expects-handoff.ts';
 import type { DispatchSettings, FoundAgent, FoundEnvBundle } from './rooms.ts';
 
 export function resolveGrant(
@@ -21,7 +22,7 @@ export function resolveGrant(
     read: ['/'],
     write: mode === 'suggest' ? [] : [workspaceRoot],
     hosts: resolveHosts(request, own.hosts ?? defaultHosts(settings, isOpen)),
-    tools: [...(request.tools ?? tools ?? [])].toSorted(),
+    tools: withHandoff(request, request.tools ?? tools ?? []),
     ...(envBundles.length === 0 ? {} : { envs: [...new Set(envBundles.map(envGrantName))].toSorted() }),
     limits: merge(settings.limits, own.limits, request.limits),
     budget: merge<BudgetCaps>(settings.budget, own.budget, request.budget),
@@ -31,6 +32,12 @@ export function resolveGrant(
   if (request.parent === undefined) return asked;
   const parent = request.parent.grant;
   return meet({ ...parent, depth: Math.max(0, parent.depth - 1) }, asked);
+}
+
+/** A task whose hand-off is expected can give one; nothing else is granted with it. */
+function withHandoff(request: DispatchRequest, tools: readonly string[]): string[] {
+  const added = expectsHandoff(request) ? ['hand_off'] : [];
+  return [...new Set([...tools, ...added])].toSorted();
 }
 
 /** A bundle as a grant names it: another version of it may bring other secrets. */

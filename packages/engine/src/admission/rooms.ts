@@ -19,6 +19,8 @@ export interface DispatchSettings {
   readonly userState: string;
   readonly path: string;
   readonly hostEnv: Readonly<Record<string, string>>;
+  /** `TRACEPARENT` of the caller, as it is. */
+  readonly traceparent: string | undefined;
   readonly defaultRuntime: string | null;
   readonly defaultMode: Mode;
   readonly ceiling: Mode;
@@ -56,6 +58,21 @@ export interface DispatchSettings {
       { readonly endpoint: string; readonly apiKey: string; readonly header?: string | undefined }
     >
   >;
+  /** How remote repositories are reached. */
+  readonly git: {
+    /** The repository of runs that name none, and where its token is. */
+    readonly url?: string;
+    readonly token?: string;
+    /** The project's own file names the address, and the user agreed. */
+    readonly isUrlOfProject: boolean;
+    /** For each connection. */
+    readonly timeoutMs: number;
+    /** The largest pack that is accepted. */
+    readonly maxFetchBytes: number;
+    readonly knownHosts?: string;
+    readonly identity?: string;
+    readonly agentSocket?: string;
+  };
   readonly workspaceInclude: readonly string[];
   /** Ignored files and folders that every run brings, and whether those that tools need are looked for. */
   readonly bring: readonly string[];
@@ -99,6 +116,7 @@ export interface RequestHandler {
       attempt: number;
       grant: Grant;
       session: string | null;
+      trace: string;
       /** Records an event of the run and resolves when it is durable. */
       readonly emit: Emit;
     },

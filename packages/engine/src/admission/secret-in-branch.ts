@@ -14,6 +14,7 @@ export async function findSecretInBranch(
     ...envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
     ...Object.entries(request.secrets ?? {}),
     ...(runtime.apiKeyRef === null ? [] : [['the model key', runtime.apiKeyRef] as const]),
+    ...(request.gitToken === undefined ? [] : [['the token of git', request.gitToken] as const]),
   ];
   for (const [name, ref] of refs) {
     const value = await secrets.resolve(ref).catch(() => ''); // a missing secret is reported when it is needed

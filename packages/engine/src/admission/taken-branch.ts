@@ -1,4 +1,5 @@
 /** Whether the branch that a task asks for can be made, and where an earlier run left it. */
+import { definedOnly } from '@caisson/protocol';
 import type { BranchStanding } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { RequestRefusal } from './request-checks.ts';
@@ -9,10 +10,12 @@ export async function findTakenBranch(
   { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
   { ledger, workspaces, settings }: Pick<DispatchRooms, 'ledger' | 'workspaces' | 'settings'>,
 ): Promise<RequestRefusal | null> {
-  const { branch: name, continues } = request;
+  const { branch: name, continues, repo } = request;
   if (name === undefined) return null;
-  const { projectRoot } = settings;
-  const standing = workspaceKind === 'empty' ? null : await workspaces.findBranch({ projectRoot, name });
+  const { projectRoot, stateDir } = settings;
+  const remote = repo === undefined ? undefined : { stateDir, url: repo };
+  const place = { projectRoot, name, ...definedOnly({ remote }) };
+  const standing = workspaceKind === 'empty' ? null : await workspaces.findBranch(place);
   if (standing === null)
     return {
       kind: 'usage',

@@ -22,8 +22,8 @@ import { findToolPlaces } from './tool-places.ts';
 
 export async function toolBinds(
   settings: DispatchSettings,
-  runtime: FoundRuntime,
-  request: DispatchRequest,
+  runtime: Pick<FoundRuntime, 'bin'>,
+  request: Pick<DispatchRequest, 'argv'>,
 ): Promise<Bind[]> {
   await shareTurn();
   const places = findToolPlaces(settings);

@@ -97,9 +97,14 @@ async function readInput<S extends z.ZodMiniType>(context: Call, schema: S): Pro
   const given = { ...context.req.query(), ...(await readBody(context)), ...context.req.param() };
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
+  throw new InputInvalidError(explain(parsed.error.issues[0]));
+}
+
+/** The first thing that is wrong, with its name. */
+function explain(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'unrecognized_keys') return `the input has no ${issue.keys.join(', ')}`;
   const where = issue?.path.join('.') ?? '';
-  throw new InputInvalidError(`${where === '' ? 'the input' : where}: ${issue?.message ?? 'is not valid'}`);
+  return `${where === '' ? 'the input' : where}: ${issue?.message ?? 'is not valid'}`;
 }
 
 async function readBody(context: Call): Promise<Record<string, unknown>> {

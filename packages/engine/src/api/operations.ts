@@ -1,34 +1,10 @@
 /** Every operation of the contract that travels: its route, its input, and what it does with a `Caisson`. */
 import { ApiInputs, definedOnly, type Caller } from '@caisson/protocol';
-import type * as z from 'zod/mini';
 import type { ApiHost } from './contract.ts';
+import { bytes, chunks, events, json } from './define-operation.ts';
+import { RESIDENT_OPERATIONS } from './resident-operations.ts';
 
-type Input<S extends z.ZodMiniType> = z.infer<S>;
-
-export interface Operation<In, Out> {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** `:name` is the member of that name of the input; the others are in the query, or in the body of a POST. */
-  readonly path: string;
-  /** Made when the first input comes: a client needs none. */
-  input(): z.ZodMiniType<In>;
-  readonly answer: 'json' | 'bytes' | 'events' | 'chunks';
-  run(host: ApiHost, input: In, signal: AbortSignal): Out;
-}
-
-const operation =
-  (answer: 'json' | 'bytes' | 'events' | 'chunks') =>
-  <S extends z.ZodMiniType, Out>(
-    route: `${'GET' | 'POST' | 'DELETE'} /v1/${string}`,
-    input: () => S,
-    run: (host: ApiHost, input: Input<S>, signal: AbortSignal) => Out,
-  ): Operation<Input<S>, Out> => {
-    const [method, path] = route.split(' ') as ['GET' | 'POST' | 'DELETE', string];
-    return { method, path, input: input as unknown as () => z.ZodMiniType<Input<S>>, answer, run };
-  };
-const json = operation('json');
-const bytes = operation('bytes');
-const events = operation('events');
-const chunks = operation('chunks');
+export type { Operation } from './define-operation.ts';
 
 const own = ({ forCaller }: ApiHost, caller: Caller) => forCaller(caller);
 
@@ -145,8 +121,8 @@ const STEERING = {
     'POST /v1/questions/:question/answer',
     () => ApiInputs.answer,
     async (host, { question, answer, caller }) => {
-      const { runId } = await (await own(host, caller)).answer(question, answer);
-      return { runId };
+      const handle = await (await own(host, caller)).answer(question, answer);
+      return { runId: handle?.runId ?? null };
     },
   ),
   decide: json(
@@ -196,6 +172,29 @@ const KEEPING = {
       runId: await caisson.forget(run),
     }),
   ),
+  drain: json(
+    'POST /v1/runs/:run/drained',
+    () => ApiInputs.run,
+    async ({ caisson }, { run }) => {
+      await caisson.drain(run);
+      return {};
+    },
+  ),
+  branches: json(
+    'GET /v1/branches',
+    () => ApiInputs.nothing,
+    ({ caisson }) => caisson.branches(),
+  ),
+  pushBranch: json(
+    'POST /v1/runs/:run/push',
+    () => ApiInputs.pushBranch,
+    async (host, { run, caller }) => (await own(host, caller)).pushBranch(run),
+  ),
+  dropBranch: json(
+    'DELETE /v1/runs/:run/branch',
+    () => ApiInputs.run,
+    async ({ caisson }, { run }) => ({ runId: await caisson.dropBranch(run) }),
+  ),
   gc: json(
     'POST /v1/gc',
     () => ApiInputs.gc,
@@ -223,4 +222,4 @@ const KEEPING = {
   ),
 };
 
-export const OPERATIONS = { ...READING, ...STEERING, ...KEEPING };
+export const OPERATIONS = { ...READING, ...STEERING, ...KEEPING, ...RESIDENT_OPERATIONS };

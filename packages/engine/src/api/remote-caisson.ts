@@ -10,6 +10,7 @@ import { call, callForBytes, callForChunks, callForEvents } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
 import { createRemoteHandle, dispatchRemote } from './remote-handle.ts';
+import { createRemoteResidents } from './remote-residents.ts';
 
 export interface RemoteParts {
   readonly connection: Connection;
@@ -32,6 +33,7 @@ export function createRemoteCaisson(parts: RemoteParts): Caisson {
     ...reads(parts),
     ...keeps(parts),
     registry: registryOf(parts),
+    residents: createRemoteResidents(connection),
     // What runs is the host's: this process has nothing to stop.
     shutdown: () => Promise.resolve(),
     close() {
@@ -72,7 +74,7 @@ function starts({ connection, caller }: RemoteParts): Pick<Caisson, Starting> {
     retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
     async answer(question, answer) {
       const { runId } = await call(connection, OPERATIONS.answer, { question, answer, caller });
-      return createRemoteHandle(connection, runId);
+      return runId === null ? null : createRemoteHandle(connection, runId);
     },
     attach,
     cancel: async (run, how = {}) => (await call(connection, OPERATIONS.cancel, { run, ...how })).outcome,
@@ -132,14 +134,15 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
   };
 }
 
-type Keeping = 'saveOutputs' | 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc';
+type Keeping = 'saveOutputs' | 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'drain' | 'gc' | Branching;
+type Branching = 'branches' | 'pushBranch' | 'dropBranch';
 
 /** Paths are of this process: they travel whole. */
-function keeps({ connection, caller: { cwd } }: RemoteParts): Pick<Caisson, Keeping> {
+function keeps({ connection, caller }: RemoteParts): Pick<Caisson, Keeping> {
   return {
-    saveOutputs: (run, to) => call(connection, OPERATIONS.saveOutputs, { run, to: resolve(cwd, to) }),
+    saveOutputs: (run, to) => call(connection, OPERATIONS.saveOutputs, { run, to: resolve(caller.cwd, to) }),
     apply: (run, choice = {}) => call(connection, OPERATIONS.apply, { run, ...choice }),
-    export: (run, to) => call(connection, OPERATIONS.export, { run, to: resolve(cwd, to) }),
+    export: (run, to) => call(connection, OPERATIONS.export, { run, to: resolve(caller.cwd, to) }),
     verify: (run, { trustedKeys, witness } = {}) =>
       call(connection, OPERATIONS.verify, {
         run,
@@ -148,7 +151,13 @@ function keeps({ connection, caller: { cwd } }: RemoteParts): Pick<Caisson, Keep
       }),
     seal: (run) => call(connection, OPERATIONS.seal, { run }),
     forget: async (run) => (await call(connection, OPERATIONS.forget, { run })).runId,
-    gc: (how = {}) => call(connection, OPERATIONS.gc, { ...how }),
+    async drain(run) {
+      await call(connection, OPERATIONS.drain, { run });
+    },
+    branches: () => call(connection, OPERATIONS.branches, {}),
+    pushBranch: (run) => call(connection, OPERATIONS.pushBranch, { run, caller }),
+    dropBranch: async (run) => (await call(connection, OPERATIONS.dropBranch, { run })).runId,
+    gc: ({ onProgress: _local, ...how } = {}) => call(connection, OPERATIONS.gc, how),
   };
 }
 

@@ -75,6 +75,7 @@ async function startStreams(
   if (input !== undefined)
     void connection
       .request({ method: 'POST', path: `${path}/input`, body: input, signal })
+      .then(readAll)
       .catch(() => input.unpipe());
   if (write === undefined) return;
   const readFrames = createFrameReader();

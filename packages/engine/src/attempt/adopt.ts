@@ -25,16 +25,17 @@ const AGAIN_MS = 500;
 export async function adoptAttempt(
   rooms: DispatchRooms,
   entry: ActiveRun,
-  { row, launched, adoption }: AdoptableRun,
+  found: AdoptableRun,
 ): Promise<void> {
-  const { runId } = row;
+  const { launched, adoption } = found;
+  const { runId } = found.row;
   const { attempt, data } = launched;
   const paths = attemptPaths(rooms.settings.stateDir, runId, attempt);
   const workspace = PreparedWorkspace.parse(data.workspace);
   const handle = WorkerHandle.parse(data.handle);
   if (workspace.kind === 'in-place') await holdAdopted(rooms, entry, attempt);
   const accepted = findAcceptance(rooms, runId);
-  const described = describeAdopted(row, accepted);
+  const described = describeAdopted(found, accepted);
   rooms.budget.resume({ ...described, caps: described.grant.budget, ...(await findParent(rooms, accepted)) });
   const { nonce } = data;
   const { worker, handover } = await takeOver(rooms, entry, {
@@ -107,11 +108,12 @@ function findAcceptance({ ledger }: DispatchRooms, runId: string): Acceptance {
 }
 
 function describeAdopted(
-  { runId, session, runtime }: AdoptableRun['row'],
+  { row: { runId, session, runtime }, launched: { trace } }: AdoptableRun,
   { grant, resolved }: Acceptance,
-): Pick<FollowedRun, 'runId' | 'grant' | 'session' | 'model' | 'runtimeName'> {
+): Pick<FollowedRun, 'runId' | 'grant' | 'session' | 'trace' | 'model' | 'runtimeName'> {
   return {
     runId,
+    trace,
     grant,
     session: session ?? null,
     model: resolved.model.requested,

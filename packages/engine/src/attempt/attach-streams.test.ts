@@ -102,6 +102,6 @@ test('many short frames of both streams take time in proportion, and few of them
   const few = await passOnAlternating(20_000);
   const many = await passOnAlternating(200_000);
   expect([few.bytes, many.bytes]).toEqual([20_000, 200_000]);
-  expect(many.ms / few.ms).toBeLessThan(30);
+  expect(many.ms / few.ms).toBeLessThan(60); // a hundred times, if each frame cost what all before it did
   expect(many.unreadBytes).toBeGreaterThan(1024 * 1024);
 }, 120_000);

@@ -2,9 +2,14 @@
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { definedOnly, type Bind, type Job, type NetworkPlan } from '@caisson/protocol';
-import type { AttemptLimits } from '../compute/index.ts';
+import type { WorkerLimits } from '../compute/index.ts';
 import { SYSTEM_GIT_CONFIG, type PreparedWorkspace } from '../workspace/index.ts';
-import { managerEnv, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
+import {
+  managerEnv,
+  type AdmittedRun,
+  type DispatchRooms,
+  type DispatchSettings,
+} from '../admission/index.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
@@ -18,7 +23,7 @@ export interface JobParts {
   readonly workspace: PreparedWorkspace;
   /** The system's settings of git inside; '' for none. They are in no event. */
   readonly gitSettings: string;
-  readonly limits: AttemptLimits;
+  readonly limits: WorkerLimits;
   readonly network: NetworkPlan | null;
   readonly secrets: Job['secrets'];
   readonly loginBinds: readonly Bind[];
@@ -64,11 +69,11 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
 
 /** Only a daemon adopts, and only a daemon's workers wait to be adopted. */
 function composeHostLoss(
-  { isDaemon, settings: { adoptWithinMs } }: DispatchRooms,
+  { isDaemon, settings: { adoptWithinMs, userState } }: DispatchRooms,
   { paths, workspace }: JobParts,
 ): Pick<Job, 'onHostLoss' | 'adoption'> {
   if (!isDaemon || adoptWithinMs === 0) return { onHostLoss: 'stop' };
-  const folder = workspace.kind === 'in-place' ? { folder: workspace.path } : {};
+  const folder = workspace.kind === 'in-place' ? { folder: { path: workspace.path, userState } } : {};
   return {
     onHostLoss: 'wait',
     adoption: { socket: paths.control, withinMs: adoptWithinMs, ...folder },
@@ -138,6 +143,7 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
       ? {}
       : { brought: workspace.brought.map(({ source, target }) => ({ source, target })) }),
     ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
+    ...(run.request.outsideScope === 'read-only' ? { onlyScope: true } : {}),
   };
 }
 
@@ -145,11 +151,7 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
   const { paths, workspace } = parts;
   const isOpen = run.grant.sandbox === 'none';
   return {
-    hide: [
-      settings.stateDir,
-      ...(isOpen ? [] : settings.privatePaths(workspace.kind === 'in-place')),
-      ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home)),
-    ],
+    hide: isOpen ? [settings.stateDir] : listHidden(settings, workspace.kind === 'in-place'),
     binds: [...run.binds],
     agentBinds: [...parts.loginBinds],
     files: isOpen ? [] : composeFiles(run, parts),
@@ -159,6 +161,15 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
     node: settings.node,
     programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
   };
+}
+
+/** What no sandbox shows; `isInPlace`: the project's own folder is visible in it. */
+export function listHidden(settings: DispatchSettings, isInPlace: boolean): string[] {
+  return [
+    settings.stateDir,
+    ...settings.privatePaths(isInPlace),
+    ...findNeighbourStates(settings.projectRoot, settings.home),
+  ];
 }
 
 /** What the user shows by a bind, or has in the workspace, is there already. */

@@ -1,6 +1,6 @@
 /** How an attempt ended. On conflict: valid result file > the order that was given > terminal line > exit status. */
 import { endingOfStop, type Ending, type Failure, type ObservedUsage, type Result } from '@caisson/protocol';
-import type { AttemptLimits } from '../compute/index.ts';
+import type { WorkerLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
 import type { FoundResult } from './read-result.ts';
 
@@ -19,7 +19,7 @@ const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(
 export function findEnding(
   found: FoundResult,
   end: WorkerEnd,
-  limits: Pick<AttemptLimits, 'events'>,
+  limits: Pick<WorkerLimits, 'events'>,
   seen: SeenEndings | null = null,
 ): Ending {
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
@@ -50,7 +50,7 @@ export function endingOfResult(result: Result): Ending {
 }
 
 /** An agent that a limit killed looks like one that failed by itself; the cgroup shows the cause. */
-function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Ending {
+function withLimit(ending: Ending, limits: Pick<WorkerLimits, 'events'>): Ending {
   if (ending.kind !== 'failed' || !canBeLimit(ending.failure)) return ending;
   const events = limits.events();
   if (events.oomKills > 0) {

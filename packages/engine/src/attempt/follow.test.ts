@@ -15,8 +15,8 @@ async function followRun(
   const { rooms } = await openRooms();
   const { run, record, prepared } = await prepareRun(rooms, request);
   onTestFinished(() => prepared.discard());
-  const worker = await launch(rooms, run, record, prepared);
-  const parts = { ...prepared, attached: undefined, isAdoptable: false };
+  const { worker, launched } = await launch(rooms, run, prepared);
+  const parts = { ...prepared, attached: undefined, isAdoptable: false, launched };
   const followed = follow(rooms, describeFollowed(expected(run)), record, parts, worker);
   const end = await followed.ended;
   await record.flush();

@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   STEPS,
+  type DurableType,
+  type EventContent,
   type Handover,
   type Job,
   type Failure,
@@ -20,6 +22,7 @@ import {
 } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import type { LaunchEvent } from './launch.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import { RunTakenOverError, type Emit, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { demandOwner } from './demand-owner.ts';
@@ -52,7 +55,7 @@ export interface FollowedAttempt {
 /** What following needs to know of a run; an adopted one is read from the ledger. */
 export interface FollowedRun extends Pick<
   AdmittedRun,
-  'runId' | 'grant' | 'session' | 'model' | 'timeoutMs' | 'stallTimeoutMs' | 'attachment'
+  'runId' | 'grant' | 'session' | 'trace' | 'model' | 'timeoutMs' | 'stallTimeoutMs' | 'attachment'
 > {
   readonly runtimeName: string;
   /** The agent reports its usage only at its end. */
@@ -63,6 +66,8 @@ export interface FollowedRun extends Pick<
 export interface FollowedParts extends Pick<PreparedAttempt, 'attempt'> {
   readonly attached: Job['attached'];
   readonly isAdoptable: boolean;
+  /** Of a worker that was started here: what is recorded before it gets `go`. */
+  readonly launched?: LaunchEvent;
 }
 
 export function describeFollowed(run: AdmittedRun): FollowedRun {
@@ -113,7 +118,7 @@ export function follow(
     isModelFailing: () => usage.isModelFailing(),
     onHeader: (header) => compareHeader(run, attempt, header),
     async onReady() {
-      await record.append('dispatch.started', { grant: run.grant }, { attempt });
+      await record.appendAll(listStart(run, parts), attempt);
       hasStarted = true;
       setImmediate(() => prepareNext(rooms)); // `go` is sent first
     },
@@ -134,6 +139,11 @@ export function follow(
     closeWork: () => work.close(),
     delivered: attachStreams(parts, run.attachment, worker).delivered,
   };
+}
+
+function listStart({ grant }: FollowedRun, { launched }: FollowedParts): EventContent<DurableType>[] {
+  const started = { type: 'dispatch.started', data: { grant } } as const;
+  return launched === undefined ? [started] : [launched, started];
 }
 
 function recordTroubles(
@@ -191,13 +201,13 @@ type RequestLine = Extract<WorkerLine, { kind: 'request' }>;
 /** Answers the worker's requests; while a call waits for a person, the supervision knows it. */
 function createAnswering(
   { requests }: DispatchRooms,
-  { runId, grant, session }: FollowedRun,
+  { runId, grant, session, trace }: FollowedRun,
   record: RunRecord,
   attempt: number,
   supervision: Supervision,
 ): (line: RequestLine & { readonly waitedMs: number | null }) => Promise<void> {
   const emit: Emit = (type, data) => record.append(type, data, { attempt });
-  const who = { runId, attempt, grant, session, emit };
+  const who = { runId, attempt, grant, session, trace, emit };
   let approvals = 0;
   return async ({ id, request, body, waitedMs }) => {
     if (request === 'approve') approvals += 1;

@@ -44,12 +44,11 @@ async function shownOf(mode: number, request: object = {}): Promise<string | und
   chmodSync(systemGitConfig, mode);
   const stamp = createStamp(Buffer.alloc(32, 1));
   const rooms = { ...given, workspaces: createWorkspaces({ home, stamp, systemGitConfig }) };
-  const { run, record, prepared } = await prepareRun(rooms, { argv: ['true'], ...request });
+  const { run, prepared } = await prepareRun(rooms, { argv: ['true'], ...request });
   onTestFinished(() => prepared.discard());
-  const { handle } = await launch(rooms, run, record, prepared);
-  await rooms.compute.stop(handle);
-  const events = JSON.stringify([...rooms.ledger.read({ runId: run.runId })]);
-  expect(events).toContain('attempt.launched');
+  const { worker, launched } = await launch(rooms, run, prepared);
+  await rooms.compute.stop(worker.handle);
+  const events = JSON.stringify([...rooms.ledger.read({ runId: run.runId }), launched]);
   expect(events).not.toMatch(/of-the-host|autocrlf|ada@example/);
   expect(JSON.stringify(prepared.job)).not.toContain('of-the-host');
   return prepared.job.sandbox.files?.find(({ path }) => path === SYSTEM_GIT_CONFIG)?.content;

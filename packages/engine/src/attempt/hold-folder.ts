@@ -10,13 +10,13 @@ const releases = new Map<string, () => void>();
 
 /** May be called again by another attempt of the same run. */
 export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedRun, 'runId'>): Promise<void> {
-  const { projectRoot } = rooms.settings;
+  const { projectRoot, userState } = rooms.settings;
   const name = folderLease(projectRoot);
   if (!rooms.ledger.leases.tryHold(name, runId, rooms.hostId))
     throw inUse(rooms.ledger.leases.holderOf(name)?.holder);
   if (releases.has(runId)) return;
   const folder = (await rooms.workspaces.findTop({ projectRoot })) ?? projectRoot;
-  const claim = await claimFolder(folder, runId);
+  const claim = await claimFolder(folder, runId, userState);
   if (claim.kind === 'claimed') releases.set(runId, claim.release);
   else if (claim.holder !== runId) throw inUse(nameHolder(claim.holder)); // its own worker has it after an adoption
 }
@@ -32,7 +32,7 @@ function folderLease(projectRoot: string): string {
   return `in-place:${projectRoot}`;
 }
 
-/** Any account can answer there: only what looks like one of us is shown. */
+/** Only what looks like one of us is shown. */
 function nameHolder(holder: string | null): string | undefined {
   return holder !== null && /^(?:run_[0-9a-z]{20}|caisson apply)$/.test(holder) ? holder : undefined;
 }

@@ -1,3 +1,4 @@
+export { listHidden } from './compose-job.ts';
 export { adoptAttempt, describeBreak } from './adopt.ts';
 export { demandOwner } from './demand-owner.ts';
 export { awaitDelivery, describeActiveRun, leaveRun, stopRun, type ActiveRun } from './active-run.ts';
@@ -11,7 +12,8 @@ export { findLeftWork } from './left-work.ts';
 export { findChangesOutsideScope, ScopeUnknownError, listPatched } from './outside-scope.ts';
 export { findOwnControls } from './own-controls.ts';
 export { isPassing, type MayPass } from './passing-failure.ts';
-export { place } from './place.ts';
+export { place, type AwaitTurn } from './place.ts';
+export { pushBranch } from './push-branch.ts';
 export { readResult, type FoundResult } from './read-result.ts';
 export { failureOf, runAttempt } from './run-attempt.ts';
 export { settleBranch } from './settle-branch.ts';

@@ -18,10 +18,13 @@ import { definedOnly, type Failure, type ListedRisk, type Result } from '@caisso
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { hidesOf } from '../workspace/index.ts';
+import { forEachOf } from '../platform/index.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
 const MAX_NAMED = 64;
+/** Each waits for the disk two or three times, and is in memory meanwhile. */
+const STORED_AT_ONCE = 4;
 
 export interface KeptCaptures {
   readonly resultRef?: string;
@@ -47,8 +50,10 @@ export async function keepCaptures(
   if (found.kind !== 'valid') return keepLate(rooms, remains, null, mayPass);
   const { result, bytes } = found;
   try {
-    await ingest(rooms, remains, refsOf(result));
-    const resultRef = (await rooms.store.putBlob(bytes)).digest;
+    const [{ digest: resultRef }] = await Promise.all([
+      rooms.store.putBlob(bytes),
+      ingest(rooms, remains, refsOf(result)),
+    ]);
     if (result.patchRef !== undefined || result.status === 'finished') {
       const { patchRef, risky } = result;
       return { resultRef, ...definedOnly({ patchRef, risky }), result, failure: null, warnings: [] };
@@ -80,12 +85,13 @@ function refsOf(result: Result): string[] {
 }
 
 async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
-  for (const ref of new Set(refs)) {
+  const keep = async (ref: string): Promise<void> => {
     const bytes = await readFile(join(remains.paths.captures, ref));
     const actual = createHash('sha256').update(bytes).digest('hex');
     if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
     await rooms.store.putBlob(bytes);
-  }
+  };
+  await forEachOf([...new Set(refs)], keep, STORED_AT_ONCE);
 }
 
 async function keepLate(

@@ -1,50 +1,72 @@
-/** Stage 4: the attempt is on disk, then its worker exists (D2). */
+/**
+ * Stage 4: the worker exists, and waits for `go`, which it gets after `attempt.launched` and `dispatch.started` are on disk,
+ * in one commit (D2). A worker whose host dies before that ends by itself, and recovery ends it by its mark.
+ */
 import { shareTurn } from '@caisson/ground';
-import { ADOPTION_VERSION, definedOnly, type Adoptable, type Job } from '@caisson/protocol';
-import type { WorkerProcess } from '../compute/index.ts';
+import {
+  ADOPTION_VERSION,
+  definedOnly,
+  type Adoptable,
+  type EventContent,
+  type Job,
+} from '@caisson/protocol';
+import { attemptKey, type WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
-import type { RunRecord } from '../ledger/index.ts';
+
+/** What a later host needs to find a worker again, and when it was started. */
+export type LaunchEvent = EventContent<'attempt.launched'> & { readonly at: string };
+
+/** A worker that waits for `go`, and what is recorded before it gets that. */
+export interface LaunchedAttempt {
+  readonly worker: WorkerProcess;
+  readonly launched: LaunchEvent;
+}
 
 export async function launch(
   rooms: DispatchRooms,
   run: AdmittedRun,
-  record: RunRecord,
   prepared: PreparedAttempt,
-): Promise<WorkerProcess> {
+): Promise<LaunchedAttempt> {
   const { settings } = rooms;
   await shareTurn();
   const worker = await rooms.compute.start({
-    runId: run.runId,
-    attempt: prepared.attempt,
+    key: attemptKey(run.runId, prepared.attempt),
     jobFile: prepared.paths.job,
-    mode: run.grant.mode,
-    boardFile: prepared.job.paths.board,
-    contextFile: prepared.job.paths.context,
-    trace: run.trace,
+    env: describeAttempt(run, prepared),
     path: settings.path,
     cwd: settings.stateDir,
   });
-  // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
+  const at = rooms.clock.now().toISOString();
   try {
-    await shareTurn();
-    const { attempt, nonce, workspace } = prepared;
-    const launched = {
+    await rooms.workspaces.sync(prepared.workspace);
+    const { nonce, workspace } = prepared;
+    const data = {
       handle: { ...worker.handle },
       nonce,
       workspace: { ...workspace },
       ...definedOnly({ adoption: describeAdoption(run, prepared.job) }),
       ...(prepared.job.secrets.length === 0 ? {} : { hasSecrets: true as const }),
     };
-    await Promise.all([
-      rooms.workspaces.sync(workspace),
-      record.append('attempt.launched', launched, { attempt }),
-    ]);
-    return worker;
+    return { worker, launched: { type: 'attempt.launched', data, at } };
   } catch (error) {
     await rooms.compute.stop(worker.handle); // no process would ever find it again
     throw error;
   }
+}
+
+function describeAttempt(
+  { runId, grant, trace }: AdmittedRun,
+  { attempt, job: { paths } }: PreparedAttempt,
+): Record<string, string> {
+  return definedOnly({
+    CAISSON_RUN_ID: runId,
+    CAISSON_ATTEMPT: String(attempt),
+    CAISSON_SAFETY: grant.mode,
+    TRACEPARENT: trace,
+    CAISSON_BOARD_FILE: paths.board ?? undefined,
+    CAISSON_CONTEXT_FILE: paths.context ?? undefined,
+  });
 }
 
 /** What the next host needs, if the worker goes on without this one. */

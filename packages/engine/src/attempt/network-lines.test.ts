@@ -28,8 +28,8 @@ async function followAgent(change: (job: Job) => Job = (job) => job) {
   onTestFinished(() => prepared.discard());
   const { paths } = prepared;
   writeFileSync(paths.job, JSON.stringify(change(JSON.parse(readFileSync(paths.job, 'utf8')) as Job)));
-  const worker = await launch(rooms, run, record, prepared);
-  const parts = { ...prepared, attached: undefined, isAdoptable: false };
+  const { worker, launched } = await launch(rooms, run, prepared);
+  const parts = { ...prepared, attached: undefined, isAdoptable: false, launched };
   const followed = follow(rooms, describeFollowed(run), record, parts, worker);
   const end = await followed.ended;
   await record.flush();

@@ -4,10 +4,16 @@
  */
 import { explainError } from '@caisson/ground';
 import { type AdmittedRun, type DispatchRooms, poolOf } from '../admission/index.ts';
-import { nextChange, NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 
-/** How often a waiting run checks that those before it are still alive. */
+/** How often a waiting run that is woken checks that those before it are still alive. */
 const LOOK_MS = 1000;
+
+/** Resolves when the run may be next, once in a while, and when aborted. */
+export type AwaitTurn = (
+  waiting: { readonly pool: string; readonly runId: string },
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** Resolves `placed` with the slot taken, or `aborted`: then the run's ending removes it from the queue. */
 export async function place(
@@ -15,6 +21,7 @@ export async function place(
   run: AdmittedRun,
   record: RunRecord,
   signal: AbortSignal,
+  awaitTurn: AwaitTurn,
 ): Promise<'placed' | 'aborted'> {
   const { ledger, settings, hostId, clock } = rooms;
   const pool = poolOf(run);
@@ -29,17 +36,19 @@ export async function place(
   let reported: string | null = null;
   let lookAtMs = clock.monotonicMs() + LOOK_MS;
   while (!signal.aborted) {
-    await nextChange(rooms, signal);
-    if (clock.monotonicMs() >= lookAtMs) {
-      const failure = await findFailure(rooms.recoverDead());
-      if (failure !== null && failure !== reported)
-        record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) }, NO_ATTEMPT);
-      reported = failure ?? reported;
-      lookAtMs = clock.monotonicMs() + LOOK_MS;
+    if (tryTake()) {
+      record.publish('run.placed', {}, 0);
+      return 'placed';
     }
-    if (signal.aborted || !tryTake()) continue;
-    record.publish('run.placed', {}, 0);
-    return 'placed';
+    if (clock.monotonicMs() < lookAtMs) {
+      await awaitTurn({ pool, runId: run.runId }, signal);
+      continue;
+    }
+    const failure = await findFailure(rooms.recoverDead());
+    if (failure !== null && failure !== reported)
+      record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) }, NO_ATTEMPT);
+    reported = failure ?? reported;
+    lookAtMs = clock.monotonicMs() + LOOK_MS;
   }
   return 'aborted';
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { explainError, shareTurn } from '@caisson/ground';
 import { pathRules } from '@caisson/policy';
 import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
-import type { AttemptLimits } from '../compute/index.ts';
+import { attemptKey, type WorkerLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import {
   type AdmittedRun,
@@ -23,6 +23,7 @@ import {
   type EarlierConversation,
   type WorkspaceStart,
 } from './continued-work.ts';
+import { fetchRemoteBase, type RemoteStart } from './fetch-base.ts';
 import { holdFolder } from './hold-folder.ts';
 import { copyLogin } from './login-copy.ts';
 import { composeUserPrompts } from './notes.ts';
@@ -45,7 +46,7 @@ export interface PreparedAttempt {
   readonly nonce: string;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
-  readonly limits: AttemptLimits;
+  readonly limits: WorkerLimits;
   readonly job: Job;
   /** Undoes everything that was prepared; for an attempt in which nothing of the agent has run. */
   discard(): Promise<void>;
@@ -101,7 +102,11 @@ async function prepareAll(
   const start = await failingAs('worker-failed', undefined, () =>
     findStart(rooms, run, conversation.resume === undefined ? null : earlier),
   );
-  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start });
+  const remote = await fetchRemoteBase(rooms, run, record, { attempt, signal });
+  const { fetched } = remote;
+  if (fetched !== undefined)
+    undo.push(() => rooms.workspaces.unpinBase(fetched, { runId: run.runId, attempt }));
+  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start: { ...start, ...remote } });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
@@ -167,7 +172,7 @@ async function openOwnConversation(
 async function prepareWorkspace(
   { settings, workspaces }: DispatchRooms,
   { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
-  { attempt, signal, start }: { attempt: number; signal: AbortSignal; start: WorkspaceStart },
+  { attempt, signal, start }: { attempt: number; signal: AbortSignal; start: WorkspaceStart & RemoteStart },
 ): Promise<PreparedWorkspace> {
   await shareTurn();
   return failingAs('worker-failed', undefined, () =>
@@ -189,7 +194,10 @@ async function prepareWorkspace(
       cleanRoom: hasCleanRoom(pipeline),
       signal,
       ...start,
-      ...definedOnly({ baseRef: request.base, branch: request.branch }),
+      ...definedOnly({
+        baseRef: request.repo === undefined ? request.base : undefined,
+        branch: request.branch,
+      }),
       controls: findOwnControls(settings),
       ...(request.allowRisky === true ? { allowRisky: true } : {}),
     }),
@@ -212,8 +220,8 @@ async function failingAs<const T>(
   }
 }
 
-function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): AttemptLimits {
-  const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
+function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): WorkerLimits {
+  const limits = rooms.compute.limit(attemptKey(run.runId, attempt), run.grant.limits);
   undo.push(() => limits.release());
   const detail = findUnenforcedLimit(rooms.settings, run, limits);
   if (detail !== null) throw new PrepareFailure({ reason: 'policy-denied', detail });

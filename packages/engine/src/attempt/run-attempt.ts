@@ -1,7 +1,7 @@
 /** One attempt of a run, through the stages: prepare → launch → follow → settle. */
 import { explainError, type NamedSecret } from '@caisson/ground';
 import type { Ending, Failure, Job } from '@caisson/protocol';
-import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
+import { WorkerStartError } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { awaitDelivery, durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { warnOfSurvivors } from './clean-up.ts';
@@ -10,7 +10,7 @@ import { demandOwner } from './demand-owner.ts';
 import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
 import { describeFollowed, follow, type FollowedAttempt } from './follow.ts';
-import { launch } from './launch.ts';
+import { launch, type LaunchedAttempt, type LaunchEvent } from './launch.ts';
 import { watchLogin } from './login-copy.ts';
 import { prepare, type PreparedAttempt } from './prepare.ts';
 import { PrepareFailure } from './prepare-failure.ts';
@@ -18,6 +18,7 @@ import { readResult } from './read-result.ts';
 import { settle } from './settle.ts';
 import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
 import { untilSettled } from './until-settled.ts';
+import { recordInReserve } from './with-reserve.ts';
 
 export interface Retry {
   readonly attemptsLeft: number;
@@ -34,12 +35,12 @@ export async function runAttempt(
   const { signal } = entry.abort;
   demandLedger(rooms);
   let prepared: PreparedAttempt | undefined;
-  let worker: WorkerProcess;
+  let launched: LaunchedAttempt;
   try {
     prepared = await prepare(rooms, run, entry.record, attempt, signal);
     signal.throwIfAborted();
     const startedMs = rooms.clock.monotonicMs();
-    worker = await launch(rooms, run, entry.record, prepared);
+    launched = await launch(rooms, run, prepared);
     entry.workerStartedMs = startedMs;
   } catch (error) {
     await prepared?.discard();
@@ -53,14 +54,23 @@ export async function runAttempt(
     rooms,
     describeFollowed(run),
     entry.record,
-    { ...parts, attempt, attached: job.attached, isAdoptable: job.adoption !== undefined },
-    worker,
+    {
+      ...{ ...parts, attempt, attached: job.attached, isAdoptable: job.adoption !== undefined },
+      launched: launched.launched,
+    },
+    launched.worker,
   );
-  return settleFollowed(rooms, entry, {
-    prepared: { ...parts, attempt, secrets: job.secrets, job },
-    followed,
-    retry,
-  });
+  try {
+    return await settleFollowed(rooms, entry, {
+      prepared: { ...parts, attempt, secrets: job.secrets, job, launched: launched.launched },
+      followed,
+      retry,
+    });
+  } catch (error) {
+    // It never got `go`.
+    if (rooms.ledger.isThere() && !isLaunchRecorded(rooms, run.runId, attempt)) await prepared.discard();
+    throw error;
+  }
 }
 
 /** What settling needs of an attempt that was prepared here, or by the host before. */
@@ -69,6 +79,7 @@ export interface SettledParts extends Pick<PreparedAttempt, 'attempt' | 'nonce' 
   readonly secrets: readonly NamedSecret[];
   /** Only of an attempt that was prepared here. */
   readonly job?: Job;
+  readonly launched?: LaunchEvent;
 }
 
 /** Follows the worker to its end, and settles the attempt. */
@@ -93,6 +104,7 @@ export async function settleFollowed(
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     demandOwner(rooms, runId);
+    await recordLaunch(rooms, entry, prepared);
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {
@@ -104,12 +116,27 @@ export async function settleFollowed(
       countUsage: followed.countUsage,
       findConversation: () =>
         followed.findConversation(found.kind === 'valid' ? found.result.resume : undefined),
+      closing: entry.closing,
       mayPass,
     };
     return settle(rooms, entry.record, input, retry);
   });
   if (settled.kind === 'retry') await awaitDelivery(entry); // before the next attempt prints
   return settled.kind;
+}
+
+/** A worker that was never ready has not recorded its launch yet. */
+async function recordLaunch(
+  rooms: DispatchRooms,
+  { record, run }: ActiveRun,
+  { attempt, launched }: SettledParts,
+): Promise<void> {
+  if (launched === undefined || isLaunchRecorded(rooms, run.runId, attempt)) return;
+  await recordInReserve(rooms, record, attempt, [launched]);
+}
+
+function isLaunchRecorded({ ledger }: DispatchRooms, runId: string, attempt: number): boolean {
+  return ledger.attempts(runId).some((row) => row.attempt === attempt && row.launchedAt !== undefined);
 }
 
 function explainUnstarted(ending: Ending, { job }: SettledParts, followed: FollowedAttempt): Ending {

@@ -1,4 +1,4 @@
-/** Sampling options of the agent's definition: the runtime supports each, or the run warns about it by name. */
+/** Sampling options of the request or of the agent's definition: the runtime supports each, or the run warns about it by name. */
 import type { Sampling } from '@caisson/protocol';
 import type { AdmittedRun } from '../admission/index.ts';
 import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
@@ -8,13 +8,17 @@ const WORDS: Readonly<Record<Sampling, string>> = {
   temperature: 'temperature',
 };
 
-type Sampled = Pick<AdmittedRun, 'agent' | 'runtime'>;
+type Sampled = Pick<AdmittedRun, 'agent' | 'runtime' | 'request'>;
+
+function valueOf({ request, agent }: Sampled, name: Sampling): number | undefined {
+  return request.llm?.[name] ?? agent?.definition[name];
+}
 
 /** The options that the runtime supports. */
-export function supportedSampling({ agent, runtime }: Sampled): Partial<Record<Sampling, number>> {
+export function supportedSampling(run: Sampled): Partial<Record<Sampling, number>> {
   return Object.fromEntries(
-    runtime.descriptor.sampling.flatMap((name) => {
-      const value = agent?.definition[name];
+    run.runtime.descriptor.sampling.flatMap((name) => {
+      const value = valueOf(run, name);
       return value === undefined ? [] : [[name, value]];
     }),
   );
@@ -23,9 +27,13 @@ export function supportedSampling({ agent, runtime }: Sampled): Partial<Record<S
 /** Never dropped silently: the run's record names what had no effect. */
 export async function warnUnsupportedSampling(run: Sampled, record: RunRecord): Promise<void> {
   for (const name of ['maxTokens', 'temperature'] as const) {
-    const value = run.agent?.definition[name];
+    const value = valueOf(run, name);
     if (value === undefined || run.runtime.descriptor.sampling.includes(name)) continue;
-    const message = `${run.runtime.name} does not support the ${WORDS[name]}: ${value}, which agent ${run.agent?.name ?? ''} sets, has no effect`;
+    const message = `${run.runtime.name} does not support the ${WORDS[name]}: ${value}, which ${describeSource(run, name)} sets, has no effect`;
     await record.append('warning', { source: 'runtime', message }, NO_ATTEMPT);
   }
+}
+
+function describeSource({ request, agent }: Sampled, name: Sampling): string {
+  return request.llm?.[name] === undefined ? `agent ${agent?.name ?? ''}` : 'the request';
 }

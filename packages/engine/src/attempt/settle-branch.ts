@@ -3,7 +3,8 @@
  * by compare-and-swap. A run that continues another one moves the branch that the earlier run left, and no other.
  */
 import type { RunBranch } from '@caisson/protocol';
-import { PreparedWorkspace, type PlannedBranch } from '../workspace/index.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import { adviseBranch, PreparedWorkspace, type PlannedBranch } from '../workspace/index.ts';
 import { findChangesOutsideScope } from './outside-scope.ts';
 import type { MayPass } from './passing-failure.ts';
 import {
@@ -24,33 +25,57 @@ export async function settleBranch(
   work: SavedWork,
   mayPass: MayPass,
 ): Promise<{ branch?: RunBranch }> {
-  const { ledger, workspaces } = rooms;
   const { checkpoint } = work;
   const planned = checkpoint?.branch;
   if (checkpoint == null || planned === undefined) return {};
   const { name, commit } = planned;
   if (planned.isHeld) return { branch: { name, commit, status: 'held' } };
-  const whereWork = `the work is in ${checkpoint.ref}: git branch OTHER-NAME ${commit}`;
+  const events = rooms.ledger.read({ runId });
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
+  const advice = workspace === undefined ? '' : `: ${adviseBranch(workspace, 'OTHER-NAME', commit)}`;
+  const whereWork = `the work is in ${checkpoint.ref}${advice}`;
   try {
-    const events = ledger.read({ runId });
+    if (workspace === undefined) throw new Error('the record of its workspace cannot be read');
     const outside = await findChangesOutsideScope(rooms, events, work, { forBranch: true });
-    if (outside.length > 0)
-      return { branch: { name, commit, status: 'held', detail: describeOutside(outside.length, planned) } };
-    const launched = events.findLast((event) => event.type === 'attempt.launched');
-    const { custodyDir } = PreparedWorkspace.parse(launched?.data.workspace);
+    if (outside.length > 0 && !isOnlyReported(events)) {
+      const detail = describeOutside(outside.length, adviseBranch(workspace, name, commit));
+      return { branch: { name, commit, status: 'held', detail } };
+    }
     const attempt = Number(checkpoint.ref.slice(checkpoint.ref.lastIndexOf('/') + 1));
-    const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
-    const plan = { custodyDir, branch: planned, runId, attempt, from };
-    const outcome = await workspaces.writeBranch(plan);
-    if (outcome.kind === 'created') return { branch: { name, commit: outcome.commit, status: 'created' } };
-    return {
-      branch: { name, commit, status: 'taken', detail: `${describeTaken(outcome.by)}; ${whereWork}` },
-    };
+    return await writeBranch(rooms, { runId, attempt, planned, workspace, whereWork });
   } catch (error) {
     if (mayPass(error)) throw error;
     const detail = `${(error as Error).message.slice(0, 1000)}; ${whereWork}`;
     return { branch: { name, commit, status: 'failed', detail } };
   }
+}
+
+interface BranchToWrite {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly planned: PlannedBranch;
+  readonly workspace: PreparedWorkspace;
+  readonly whereWork: string;
+}
+
+async function writeBranch(
+  { ledger, workspaces }: Pick<DispatchRooms, 'ledger' | 'workspaces'>,
+  { runId, attempt, planned, workspace, whereWork }: BranchToWrite,
+): Promise<{ branch?: RunBranch }> {
+  const { name, commit } = planned;
+  const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
+  const { custodyDir } = workspace;
+  const outcome = await workspaces.writeBranch({ custodyDir, branch: planned, runId, attempt, from });
+  if (outcome.kind === 'empty') return {};
+  if (outcome.kind === 'created') return { branch: { name, commit: outcome.commit, status: 'created' } };
+  const detail = `${describeTaken(outcome.by)}; ${whereWork}`;
+  return { branch: { name, commit, status: 'taken', detail } };
+}
+
+function isOnlyReported(events: readonly StoredEvent[]): boolean {
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  return accepted?.data.task.outsideScope === 'report';
 }
 
 interface SavedWork extends Omit<RecordedWork, 'checkpoint'> {
@@ -61,7 +86,7 @@ interface SavedWork extends Omit<RecordedWork, 'checkpoint'> {
 }
 
 /** Without their names, which may have a secret in them; the ending and `show` list them. */
-function describeOutside(count: number, { name, commit }: PlannedBranch): string {
+function describeOutside(count: number, advice: string): string {
   const files = count === 1 ? '1 changed file is' : `${count} changed files are`;
-  return `${files} outside the scope of the task; create it all the same: git branch ${name} ${commit}`;
+  return `${files} outside the scope of the task; create it all the same: ${advice}`;
 }

@@ -1,13 +1,20 @@
 /** The end of a run without a worker: none was started, or the last attempt is over and the next did not begin. */
-import { isRetryable, type DataOf, type DurableType, type Failure } from '@caisson/protocol';
+import {
+  isRetryable,
+  type DataOf,
+  type DurableType,
+  type EventContent,
+  type Failure,
+} from '@caisson/protocol';
 import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { findLeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
+import { pushBranch } from './push-branch.ts';
 import { settleBranch } from './settle-branch.ts';
 import { untilSettled } from './until-settled.ts';
-import { withReserve } from './with-reserve.ts';
+import { recordInReserve } from './with-reserve.ts';
 
 /** An attempt whose worker never started: the run gets the reason, and may be tried again. */
 export async function settleWithoutWorker(
@@ -57,6 +64,9 @@ async function end(
   });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
+  await orWarn(entry.record, own, 'push', () =>
+    pushBranch(rooms, entry.record, runId, { signal: entry.closing }),
+  );
 }
 
 /** Without its record the run would keep its slot for as long as this host lives: a living host is not recovered. */
@@ -70,9 +80,6 @@ async function recordKept<T extends DurableType>(
   await untilSettled(rooms, entry, attempt, async (mayPass) => {
     if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;
     const data = await compose(mayPass);
-    await withReserve(rooms, async () => {
-      await entry.record.flush();
-      await entry.record.append(type, data, { attempt });
-    });
+    await recordInReserve(rooms, entry.record, attempt, [{ type, data } as EventContent<DurableType>]);
   });
 }

@@ -1,6 +1,6 @@
 /**
  * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
- * event is durable; evidence is signed; only then is anything cleaned up (D4).
+ * event is durable; evidence is signed; the branch is pushed; only then is anything cleaned up (D4).
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {
@@ -20,12 +20,14 @@ import type { RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
+import { recordHandoff } from './check-handoff.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import { compareLogin } from './login-copy.ts';
 import { findLeftWork, type LeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
+import { pushBranch } from './push-branch.ts';
 import type { FoundResult } from './read-result.ts';
 import { redactCheckpoint } from './redact-checkpoint.ts';
 import { settleBranch } from './settle-branch.ts';
@@ -46,6 +48,8 @@ export interface SettleInput {
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
   findConversation?(): SessionResume | undefined;
+  /** Aborted when the host ends: its push is left to the next one. */
+  readonly closing?: AbortSignal;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
 }
@@ -72,7 +76,7 @@ export async function settle(
     }
   }
   rooms.budget.settle(remains.runId, usageOf(input));
-  await finishSettled(rooms, record, remains);
+  await finishSettled(rooms, record, remains, input);
   return { kind: 'ended' };
 }
 
@@ -84,9 +88,8 @@ interface SavedWork {
 
 /** Checkpoint and captures: after this the work is safe, whatever happens to the workspace. */
 async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleInput): Promise<SavedWork> {
-  const { remains, mayPass } = input;
+  const { remains, mayPass, secrets = [] } = input;
   const { runId, attempt, workspace } = remains;
-  const secrets = input.secrets ?? [];
   const { redact, redactBytes } = createRedactor(secrets);
   const warnings: EventContent<'warning'>[] = [];
   const warn = (source: string, message: string): void =>
@@ -144,7 +147,11 @@ async function recordEnd(
   const total = sumAttempts(rooms, runId, { usage, costUsd, durationMs });
   const checkPassed = kept.result?.verify?.passed;
   const common = { durationMs, exitCode, resultRef, risky, checkPassed, total, ...work, ...branch };
-  await write(terminalEvents(rooms, ending, kept.result, common));
+  const { redact } = createRedactor(input.secrets ?? []);
+  const ended = { runId, workspace: input.remains.workspace, ending, result: kept.result, redact };
+  const reported = { ...ended, work: { ...work, resultRef }, ...branch, usage, durationMs, total };
+  const handoff = await recordHandoff(rooms, reported, input.mayPass);
+  await write([...handoff, ...terminalEvents(rooms, ending, kept.result, common)]);
   return { kind: 'ended' };
 }
 
@@ -171,9 +178,11 @@ export async function finishSettled(
   rooms: DispatchRooms,
   record: RunRecord,
   remains: AttemptRemains,
-  { isLate = false } = {},
+  { isLate = false, closing: signal }: { isLate?: boolean; closing?: AbortSignal } = {},
 ): Promise<void> {
   await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId, { isLate }));
+  const push = (): Promise<void> => pushBranch(rooms, record, remains.runId, definedOnly({ signal }));
+  await orWarn(record, remains.attempt, 'push', push);
   await cleanUp(rooms, record, remains);
 }
 

@@ -30,6 +30,10 @@ const PURPOSES: Readonly<Record<string, Purpose>> = {
   'ledger.db': { what: 'the events of all runs', frees: null },
   store: { what: 'patches, logs, replies, outputs', frees: FORGET },
   git: { what: 'checkpoints of runs without a repository', frees: FORGET },
+  remotes: {
+    what: 'copies of remote repositories, with the checkpoints of their runs',
+    frees: `${FORGET}; a copy that no run needs goes after git.cacheAge`,
+  },
   trash: { what: 'ignored files of ended runs, and work that could not be saved', frees: COLLECT },
   'held-back': { what: 'the only copy of work', frees: 'caisson gc --held-back, which deletes it for good' },
   worktrees: { what: 'workspaces of runs under way', frees: COLLECT_LEFT },

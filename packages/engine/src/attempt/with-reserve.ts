@@ -21,15 +21,12 @@ export async function withReserve<T>(
     }
 }
 
-/** Records the end of an attempt or of its run, after all events that are still kept for it. */
+/** Records the end of an attempt or of its run, together with all events that are still kept for it. */
 export function recordInReserve(
   rooms: Rooms,
-  record: Pick<RunRecord, 'flush' | 'appendAll'>,
+  record: Pick<RunRecord, 'appendLast'>,
   attempt: number,
   events: readonly EventContent<DurableType>[],
 ): Promise<void> {
-  return withReserve(rooms, async () => {
-    await record.flush();
-    await record.appendAll(events, attempt);
-  });
+  return withReserve(rooms, async () => void (await record.appendLast(events, attempt)));
 }

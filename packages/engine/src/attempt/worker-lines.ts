@@ -32,6 +32,8 @@ interface Attempt {
 /** Where a line goes: into the record, into the limited record of the work, or only to those who listen now. */
 interface Destinations {
   keep<T extends DurableType>(type: T, data: DataOf<T>): void;
+  /** Mostly the ending comes next. */
+  keepWithNext<T extends DurableType>(type: T, data: DataOf<T>): void;
   keepWork<T extends WorkType>(type: T, data: DataOf<T>): void;
   publish<T extends LiveType>(type: T, data: DataOf<T>): void;
   /** What tokens cost. */
@@ -51,10 +53,10 @@ const LINES: { readonly [K in WorkerLineKind]: ((line: LineOf<K>, to: Destinatio
   compaction: (line, to) => to.publish('compaction.started', dataOf(line)),
   request: null,
   'setup-script.ran': (line, to) => to.keep('script.ran', { lens: 'setup', ...dataOf(line) }),
-  'runtime.adapter.ran': (line, to) => to.keep(line.kind, dataOf(line)),
+  'runtime.adapter.ran': (line, to) => to.keepWithNext(line.kind, dataOf(line)),
   'script.ran': (line, to) => to.keep(line.kind, dataOf(line)),
   'verify.ran': (line, to) => to.publish(line.kind, dataOf(line)),
-  'capture.done': (line, to) => to.keep(line.kind, dataOf(line)),
+  'capture.done': (line, to) => to.keepWithNext(line.kind, dataOf(line)),
   'network.connection': (line, to) => to.keep(line.kind, dataOf(line)),
   'model.called': (line, to) => to.keepWork(line.kind, withCost(dataOf(line), to.cost)),
   'model.usage': null,
@@ -78,8 +80,10 @@ export function passOn(
   const id = `line:${runId}.${attempt}.${line.seq}`;
   // The compiler does not see that line and handler belong together.
   const handle = LINES[line.kind] as ((line: WorkerLine, to: Destinations) => void) | null;
+  const place = { attempt, id, ...(isPast ? { at: line.at } : {}) };
   handle?.(line, {
-    keep: (type, data) => record.keep(type, data, { attempt, id, ...(isPast ? { at: line.at } : {}) }),
+    keep: (type, data) => record.keep(type, data, place),
+    keepWithNext: (type, data) => record.keepWithNext(type, data, place),
     keepWork: (type, data) => work.keep(type, data, id, isPast ? line.at : undefined),
     cost,
     publish: (type, data) => (isPast ? undefined : record.publish(type, data, attempt)),

@@ -1,6 +1,6 @@
 /** Turns the resolved configuration into what dispatch needs; it decides nothing. */
 import { dirname } from 'node:path';
-import type { Limits } from '@caisson/protocol';
+import { definedOnly, type Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../admission/index.ts';
 import { bundlePath } from './bundle-path.ts';
@@ -29,6 +29,7 @@ export function createDispatchSettings(
     userState: config.folders.state,
     path: searchPath(env),
     hostEnv: pick(env, PASSED_FROM_HOST),
+    traceparent: env['TRACEPARENT'],
     defaultRuntime: config.runtime,
     defaultMode: config.mode,
     ceiling: config.policy.ceiling,
@@ -41,6 +42,7 @@ export function createDispatchSettings(
     ...limitSettings(config),
     hosts: config.network.hosts,
     services: config.network.services,
+    git: gitSettings(config, env),
     workspaceInclude: config.workspace.include,
     bring: config.workspace.bring,
     detectsFolders: config.workspace.detect,
@@ -103,6 +105,19 @@ function limitSettings({ limits, budget, sourceOf }: ResolvedConfig) {
     }),
   };
 }
+
+function gitSettings(
+  { git: { url, token, knownHosts, identity, ...limits }, sourceOf }: ResolvedConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): DispatchSettings['git'] {
+  const named = { url, token, knownHosts, identity, agentSocket: env['SSH_AUTH_SOCK'] };
+  return { ...limits, isUrlOfProject: sourceOf('git.url') === 'file', ...definedOnly(mapNull(named)) };
+}
+
+const mapNull = <T extends Record<string, string | null | undefined>>(value: T) =>
+  Object.fromEntries(Object.entries(value).map(([key, text]) => [key, text ?? undefined])) as {
+    [K in keyof T]: string | undefined;
+  };
 
 /** Where programs are looked for. */
 export function searchPath(env: Readonly<Record<string, string | undefined>>): string {

@@ -12,6 +12,7 @@ import type { Approvals } from '../questions/index.ts';
 import type { Registry } from '../registry/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { MirroredStore, Store } from '../store/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
 import type { EndingMarks } from './ending-marks.ts';
 import type { LiveStates } from './live-states.ts';
@@ -48,6 +49,7 @@ export interface Engine {
   readonly callbacks: Callbacks;
   readonly sessions: Sessions;
   readonly approvals: Approvals;
+  readonly telemetry: Telemetry;
   readonly rooms: DispatchRooms;
   readonly sealer: Sealer;
   readonly dispatcher: Dispatcher;

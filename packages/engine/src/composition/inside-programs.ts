@@ -11,6 +11,11 @@ const PERL = '/usr/bin/perl';
  */
 const NODE_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
 
+/** The program that runs the user's code. Node reports what is experimental in it (its SQLite, its types) to nobody. */
+export function findGuestProgram(node: string): readonly string[] {
+  return [node, ...NODE_FLAGS, '--disable-warning=ExperimentalWarning', bundlePath('guest.mjs')];
+}
+
 export function findInsidePrograms(node: string, perl = PERL): DispatchSettings['programs'] {
   if (isExecutable(perl)) {
     const script = bundlePath('inside.pl');

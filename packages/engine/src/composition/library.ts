@@ -5,12 +5,14 @@ import { type LiveConfig } from '../config/index.ts';
 import { type Engine } from '../engine.ts';
 import { attachRun } from '../operations/attach-run.ts';
 import { type Beside } from '../operations/beside-runs.ts';
+import { dropBranch, listBranches, pushAgain } from '../operations/branches.ts';
 import { cancelRun } from '../operations/cancel-run.ts';
 import { collectGarbage } from '../operations/collect-garbage.ts';
 import { measureUsage } from '../operations/measure-usage.ts';
 import { describeContinuation } from '../operations/continue-run.ts';
 import { decideApproval } from '../operations/decide-approval.ts';
 import { discoverHere } from '../operations/discover-here.ts';
+import { drainTimeout } from '../operations/drain-timeout.ts';
 import { dispatchOnce } from '../operations/dispatch-once.ts';
 import { followProject } from '../operations/follow-project.ts';
 import { followRunLog } from '../operations/follow-run-log.ts';
@@ -18,6 +20,7 @@ import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
 import { createRegistryApi } from '../operations/registry-api.ts';
+import { createResidentsApi } from '../operations/residents-api.ts';
 import { resolveRunId } from '../operations/resolve-run-id.ts';
 import { listRuns } from '../operations/list-runs.ts';
 import { openQuestions } from '../operations/open-questions.ts';
@@ -43,6 +46,7 @@ export function createLibrary(engine: Engine, cwd: string, live: LiveConfig, bes
     runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
     registry: createRegistryApi(engine, cwd),
+    residents: createResidentsApi(engine),
     ...startsAndStops(engine, find, beside),
     ...reads(engine, find),
     ...keeps(engine, find),
@@ -156,11 +160,13 @@ function reads(
   };
 }
 
+type Branching = 'branches' | 'pushBranch' | 'dropBranch';
+
 /** Keeps, proves and removes the work of runs. */
 function keeps(
   engine: Engine,
   find: Find,
-): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'gc' | 'usage'> {
+): Pick<Caisson, 'apply' | 'export' | 'verify' | 'seal' | 'forget' | 'drain' | 'gc' | 'usage' | Branching> {
   return {
     async apply(run, how) {
       requireUnderstood(engine.config);
@@ -176,6 +182,14 @@ function keeps(
       await requireTrust(engine.config, ['store']);
       const runId = find(run);
       await forgetRun(engine, runId);
+      return runId;
+    },
+    drain: async (run) => drainTimeout(engine, find(run)),
+    branches: () => listBranches(engine),
+    pushBranch: async (run) => pushAgain(engine, find(run)),
+    async dropBranch(run) {
+      const runId = find(run);
+      await dropBranch(engine, runId);
       return runId;
     },
     usage: () => measureUsage(engine),

@@ -3,6 +3,7 @@ import type { ApiHost } from '../api/index.ts';
 import { seeAsCaller } from './as-caller.ts';
 import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
+import type { ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
 import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
@@ -19,6 +20,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
   const beside = createBeside(engine);
   return {
     engine,
+    readConfig: () => live.current,
     async beginWork(repeat) {
       await requireTrust(engine.config);
       await engine.openPost();
@@ -60,6 +62,8 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
 /** A project that is open in this process. */
 export interface OpenedHost extends ApiHost {
   readonly engine: Engine;
+  /** What the files said when they were last read; `checkConfig` reads them again. */
+  readConfig(): ResolvedConfig;
   /**
    * Does all that a host does beside its runs, before there is one: it listens, seals and cleans up. Throws without the
    * user's agreement. `repeat` repeats the sealing.

@@ -2,9 +2,9 @@
  * Finds the daemon of a project. What we send it has our variables in it, so it shows first that it can read the key of
  * our state folder, which is outside of the repository.
  */
-import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { statIfThere, systemClock } from '@caisson/ground';
+import { isSignedWith, statIfThere, systemClock } from '@caisson/ground';
 import { BusTopic, definedOnly, HostIntroduction } from '@caisson/protocol';
 import { connectSocket, createRemoteCaisson, type Connection } from '../api/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
@@ -59,7 +59,7 @@ async function findObjection(
   state: OwnState,
   version: string,
 ): Promise<string | null> {
-  const nonce = randomBytes(16).toString('hex');
+  const nonce = makeNonce();
   const signal = AbortSignal.timeout(HELLO_WITHIN_MS);
   let introduced: HostIntroduction;
   try {
@@ -70,11 +70,21 @@ async function findObjection(
   } catch {
     return signal.aborted ? `the daemon does not answer within ${HELLO_WITHIN_MS / 1000} s` : 'gone';
   }
-  if (!state.stamp.isSigned(PURPOSE, nonce, introduced.proof))
+  if (!isSignedWith(state.secret, { purpose: PURPOSE, text: nonce }, introduced.proof))
     return 'what listens on the socket of the daemon is not a daemon of this state folder';
   if (introduced.version !== version)
     return `the daemon has version ${introduced.version}, and this is ${version} (caisson down, then caisson up -d)`;
   return null;
+}
+
+/** From the kernel itself: a client need not load `node:crypto`. */
+function makeNonce(): string {
+  const bytes = Buffer.alloc(16);
+  const source = openSync('/dev/urandom', 'r');
+  const read = readSync(source, bytes);
+  closeSync(source);
+  if (read !== bytes.length) throw new Error('/dev/urandom gave too few bytes');
+  return bytes.toString('hex');
 }
 
 function openRemote({ cwd, bus, live }: Opening, connection: Connection, env: NodeJS.ProcessEnv): Caisson {

@@ -50,7 +50,7 @@ export function createSealChain(options: SealerOptions): SealChain {
     const known = findSeal(await ledger.readRun(runId));
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
-    demandSealable(runId, ending, how);
+    await demandSealable(runId, ending, how);
     const { attempt } = ending;
     await shareTurn();
     const seal = await signSeal(prepared, key, nextLink(ledger));

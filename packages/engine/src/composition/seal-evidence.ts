@@ -16,7 +16,7 @@ import {
 import type { Ledger, Recorder } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
-import { digestProgram } from './digest-program.ts';
+import { createProgramDigests, type ProgramDigests } from './digest-program.ts';
 import type { EndingMarks } from './ending-marks.ts';
 import { createSealChain, type SealChain } from './seal-chain.ts';
 import { openUserKeyring } from './user-keys.ts';
@@ -55,11 +55,12 @@ export interface Sealer {
 export function createSealer(options: SealerOptions): Sealer {
   const keyring = openUserKeyring(options.config);
   const chain = createSealChain(options);
+  const digests = createProgramDigests(options.ledger.kv);
   let isPrepared = false;
   return {
     async seal(runId, how = {}) {
       try {
-        await seal(options, keyring, chain, { runId, ...how });
+        await seal({ ...options, digests }, keyring, chain, { runId, ...how });
       } catch (error) {
         throw error instanceof TamperedError ? error : new UnsealedError(runId, error as Error);
       }
@@ -75,7 +76,7 @@ export function createSealer(options: SealerOptions): Sealer {
 }
 
 async function seal(
-  options: SealerOptions,
+  options: SealerOptions & { readonly digests: ProgramDigests },
   keyring: Keyring,
   chain: SealChain,
   { runId, ...how }: SealOptions & { readonly runId: string },
@@ -88,7 +89,7 @@ async function seal(
   const resultBytes = resultRef === undefined ? null : await store.getBlob(resultRef);
   const artefacts = await listArtefacts(store, ending, resultBytes);
   await shareTurn();
-  const manifest = composeManifest(describeHost(options), runId, events);
+  const manifest = await composeManifest(describeHost(options), runId, events);
   await shareTurn();
   const prepared = await prepareSeal({
     store,
@@ -112,10 +113,15 @@ async function seal(
     await record.append('warning', { source: 'evidence', message }, { attempt });
 }
 
-function describeHost({ version, config, ledger, path }: SealerOptions): SealingHost {
+function describeHost({
+  version,
+  config,
+  digests,
+  path,
+}: SealerOptions & { readonly digests: ProgramDigests }): SealingHost {
   return {
     version,
     ceiling: config.policy.ceiling,
-    digestProgram: (program) => digestProgram(ledger.kv, program, path),
+    digestProgram: (program) => digests(program, path),
   };
 }

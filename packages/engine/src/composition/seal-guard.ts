@@ -1,7 +1,6 @@
 /** What must be true before a run gets its seal, if the seal is not made right after its ending by the same process. */
 import {
-  findChainBreak,
-  listSeals,
+  findChainBreakIn,
   refuseLostSeal,
   SealRefusedError,
   TamperedError,
@@ -23,7 +22,7 @@ const ACCEPT = 'If that was you: caisson doctor --accept-ledger';
 export function createSealGuard(
   { ledger, endings, config }: Pick<SealerOptions, 'ledger' | 'endings' | 'config'>,
   heads: LedgerHeads,
-): (runId: string, ending: StoredEvent, how: SealOptions) => void {
+): (runId: string, ending: StoredEvent, how: SealOptions) => Promise<void> {
   let isChainWhole = false; // checked once: it reads every seal
   const refuseAnother = (runId: string, verdict: HeadVerdict): void => {
     if (verdict.kind === 'rolled-back' && verdict.head.runId === runId)
@@ -36,22 +35,22 @@ export function createSealGuard(
   /** A folder that was begun anew has a secret of its own: what it marked was recorded in it. */
   const isBegunAnew = (verdict: HeadVerdict): boolean =>
     verdict.kind === 'replaced' && ![undefined, endings.state].includes(verdict.head.state);
-  const demandWhole = (verdict: HeadVerdict, mark: EndingVerdict): void => {
+  const demandWhole = async (verdict: HeadVerdict, mark: EndingVerdict): Promise<void> => {
     const problem = describeVerdict(verdict, ledger.file);
     if (verdict.kind === 'rolled-back') throw new TamperedError(problem ?? '', { remedy: ACCEPT });
     if (problem !== null && !(mark === 'ours' && isBegunAnew(verdict)))
       throw new SealRefusedError(problem, { remedy: ACCEPT });
-    const broken = isChainWhole ? null : findChainBreak(listSeals(ledger));
+    const broken = isChainWhole ? null : await findChainBreakIn(ledger);
     if (broken !== null) throw new TamperedError(broken, RESTORE);
     isChainWhole = true;
   };
-  return (runId, ending, { isLate = false, acceptsUnmarked = false }) => {
+  return async (runId, ending, { isLate = false, acceptsUnmarked = false }) => {
     const verdict = isLate ? heads.judge(config.stateDir, ledger) : null;
     if (verdict !== null) refuseAnother(runId, verdict);
     const mark = endings.judge(ledger, { runId, hash: ending.hash });
     if (mark === 'forged')
       throw new TamperedError(`${runId} was changed after its ending was recorded`, RESTORE);
-    if (verdict !== null) demandWhole(verdict, mark);
+    if (verdict !== null) await demandWhole(verdict, mark);
     if (mark === 'unmarked' && !acceptsUnmarked)
       throw new UnmarkedEndingError(
         'nothing shows that its ending was recorded in this state folder: an older version recorded it, or it was forged',

@@ -9,27 +9,38 @@ import type { Readable, Writable } from 'node:stream';
 import * as z from 'zod/mini';
 
 export interface WorkerStart {
-  readonly runId: string;
-  readonly attempt: number;
+  /** The name of its cgroup and of the mark of its processes: `<run>.<attempt>`, or the id of a start of a resident. */
+  readonly key: string;
   readonly jobFile: string;
-  readonly mode: string;
-  readonly boardFile: string | null;
-  readonly contextFile: string | null;
-  readonly trace: string;
   readonly path: string;
   readonly cwd: string;
+  /** Small values that are not secret, beside those that every worker has. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Another program of ours than the worker of attempts; none of these is started in advance. */
+  readonly entry?: string;
 }
 
-/** Finds a worker again, also from another process. */
-export const WorkerHandle = z.object({
+/** The key of an attempt. */
+export function attemptKey(runId: string, attempt: number): string {
+  return `${runId}.${attempt}`;
+}
+
+const place = {
   kind: z.literal('local'),
-  runId: z.string(),
-  attempt: z.int(),
   pid: z.int(),
   startTime: z.string(),
-  /** Folders of the attempt's cgroup, empty without one. */
+  /** Folders of its cgroup, empty without one. */
   cgroup: z.readonly(z.object({ name: z.string(), procsFiles: z.readonly(z.array(z.string())) })),
-});
+};
+
+/** Finds a worker again, also from another process. Older ledgers name the run and the attempt instead of the key. */
+export const WorkerHandle = z.union([
+  z.object({ ...place, key: z.string() }),
+  z.pipe(
+    z.object({ ...place, runId: z.string(), attempt: z.int() }),
+    z.transform(({ runId, attempt, ...rest }) => ({ ...rest, key: attemptKey(runId, attempt) })),
+  ),
+]);
 export type WorkerHandle = Readonly<z.infer<typeof WorkerHandle>>;
 
 export interface WorkerProcess {
@@ -51,8 +62,8 @@ export interface AdoptedWorker {
   readonly handover: Handover;
 }
 
-/** The limits of one attempt that are really enforced. */
-export interface AttemptLimits {
+/** The limits of one worker's sandboxes that are really enforced. */
+export interface WorkerLimits {
   readonly name: string;
   readonly kind: 'v1' | 'v2' | 'none';
   readonly procsFiles: readonly string[];
@@ -63,8 +74,8 @@ export interface AttemptLimits {
 }
 
 export interface Compute {
-  /** Makes the attempt's cgroup before anything of it runs. */
-  limit(runId: string, attempt: number, limits: Limits): AttemptLimits;
+  /** Makes the cgroup of a key before anything of it runs. */
+  limit(key: string, limits: Limits): WorkerLimits;
   start(start: WorkerStart): Promise<WorkerProcess>;
   /** Where `start` takes a worker from that waits already. */
   readonly spares: SpareWorkers;
@@ -80,8 +91,8 @@ export interface Compute {
   ): Promise<AdoptedWorker>;
   /** Whether the worker of this handle waits for a host at this socket, or has one. */
   canAdopt(handle: WorkerHandle, socket: string): Promise<boolean>;
-  /** The limits of an attempt that another host started. */
-  reopenLimits(handle: WorkerHandle): Pick<AttemptLimits, 'events' | 'release'>;
+  /** The limits of what another host started. */
+  reopenLimits(handle: WorkerHandle): Pick<WorkerLimits, 'events' | 'release'>;
   /** Whether the worker of this handle, or anything it started, still exists. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**
@@ -92,8 +103,11 @@ export interface Compute {
   stop(handle: WorkerHandle, options?: { readonly isProvenGone?: boolean }): Promise<readonly number[]>;
   /** Removes what `limit` made, also in another host than the one that made it. */
   release(handle: WorkerHandle): Promise<void>;
-  /** Ends and removes what an attempt left whose handle was never recorded. */
-  sweep(runId: string, attempt: number): Promise<void>;
-  /** Removes the empty cgroups of attempts that `isOver` reports as over; returns how many there were. */
-  removeLeftGroups(isOver: (runId: string, ageMs: () => number) => boolean): Promise<number>;
+  /** Ends and removes what is left of a key whose handle was never recorded. */
+  sweep(key: string): Promise<void>;
+  /**
+   * Removes the empty cgroups whose owner (a run, or a start of a resident) `isOver` reports as over; returns how many
+   * there were.
+   */
+  removeLeftGroups(isOver: (owner: string, ageMs: () => number) => boolean): Promise<number>;
 }

@@ -1,5 +1,5 @@
 export type * from './contract.ts';
-export { WorkerHandle } from './contract.ts';
+export { attemptKey, WorkerHandle } from './contract.ts';
 export { WorkerStartError, WorkerUnreachableError } from './errors.ts';
 export { inheritVariables } from './inherited-variables.ts';
 export { createLocalCompute } from './local-compute.ts';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { MARKER_NAME, readProcess } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
+import { WorkerHandle } from './contract.ts';
 import { createLocalCompute } from './local-compute.ts';
 import { createSpareWorkers } from './spare-worker.ts';
 
@@ -18,7 +19,7 @@ async function startMarked(runId: string) {
   await once(child, 'spawn');
   const pid = child.pid ?? 0;
   const startTime = readProcess(pid)?.startTime ?? '';
-  return { kind: 'local', runId, attempt: 1, pid, startTime, cgroup: { name: '', procsFiles: [] } } as const;
+  return { kind: 'local', key: `${runId}.1`, pid, startTime, cgroup: { name: '', procsFiles: [] } } as const;
 }
 
 it('a tree that is ended leaves no process to report', async () => {
@@ -49,12 +50,22 @@ it('what a worker prints before there is a listener is kept, also by a host that
   });
   onTestFinished(() => compute.spares.stop());
   const worker = await compute.start({
-    ...{ runId: 'run_a', attempt: 1, jobFile: said, mode: 'suggest', boardFile: null, contextFile: null },
-    ...{ trace: '', path: process.env['PATH'] ?? '', cwd: folder },
+    ...{ key: 'run_a.1', jobFile: said, env: {}, path: process.env['PATH'] ?? '', cwd: folder },
   });
   onTestFinished(() => worker.kill());
   await expect.poll(() => existsSync(said), { timeout: 10_000 }).toBe(true); // and no one listens yet
   await setImmediate();
   const [chunk] = (await once(worker.stdout, 'data')) as [Buffer];
   expect(chunk.toString()).toBe('first\n');
+});
+
+it('a handle of an older ledger, which names run and attempt, is the handle of their key', () => {
+  const place = {
+    kind: 'local',
+    pid: 7,
+    startTime: '9',
+    cgroup: { name: 'run_a.2', procsFiles: [] },
+  } as const;
+  expect(WorkerHandle.parse({ ...place, runId: 'run_a', attempt: 2 })).toEqual({ ...place, key: 'run_a.2' });
+  expect(WorkerHandle.parse({ ...place, key: 'res_b' })).toEqual({ ...place, key: 'res_b' });
 });

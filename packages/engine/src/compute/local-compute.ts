@@ -18,13 +18,15 @@ import {
 import { basename, dirname } from 'node:path';
 import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
 import { adoptWorker } from './adopt-worker.ts';
-import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
+import type { WorkerLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
 import { startVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
 const GONE_LIMIT_MS = 10_000;
+/** Whose group it is, by its name. */
+const OWNER = /^(?:(run_[a-z0-9]+)\.\d+|(res_[a-z0-9]+))$/;
 
 export interface LocalComputeOptions {
   readonly node: string;
@@ -42,15 +44,14 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
   const groups = new Map<string, Cgroup>();
   return {
     spares: options.spares,
-    limit(runId, attempt, limits) {
-      const name = `${runId}.${attempt}`;
-      const group = createCgroup({ name, limits: cgroupLimits(limits) });
-      groups.set(name, group);
-      return describeLimits(name, group, () => groups.delete(name));
+    limit(key, limits) {
+      const group = createCgroup({ name: key, limits: cgroupLimits(limits) });
+      groups.set(key, group);
+      return describeLimits(key, group, () => groups.delete(key));
     },
     async start(start) {
-      const group = groups.get(`${start.runId}.${start.attempt}`);
-      const child = await options.spares.take();
+      const group = groups.get(start.key);
+      const child = start.entry === undefined ? await options.spares.take() : null;
       if (child !== null) assign(child, start);
       return describeWorker(child ?? (await startFresh(options, start)), start, group);
     },
@@ -71,16 +72,16 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       await reopenCgroup(handle.cgroup.procsFiles).remove();
       groups.delete(handle.cgroup.name);
     },
-    async sweep(runId, attempt) {
-      const name = `${runId}.${attempt}`;
-      await killMarked(MARKER_NAME, name);
-      await findCgroup(name).remove();
+    async sweep(key) {
+      await killMarked(MARKER_NAME, key);
+      await findCgroup(key).remove();
     },
     async removeLeftGroups(isOver) {
       let removed = 0;
       for (const { name, ageMs, removeIfEmpty } of listOwnCgroups()) {
-        const [, runId] = /^(run_[a-z0-9]+)\.\d+$/.exec(name) ?? [];
-        if (runId !== undefined && isOver(runId, ageMs) && (await removeIfEmpty())) removed += 1;
+        const [, runId, resident] = OWNER.exec(name) ?? [];
+        const owner = runId ?? resident;
+        if (owner !== undefined && isOver(owner, ageMs) && (await removeIfEmpty())) removed += 1;
       }
       return removed;
     },
@@ -91,7 +92,7 @@ function cgroupLimits({ memory, cpus, pids }: Limits): { memory?: number; cpus?:
   return definedOnly({ memory, cpus, pids });
 }
 
-function describeLimits(name: string, group: Cgroup, forget: () => void): AttemptLimits {
+function describeLimits(name: string, group: Cgroup, forget: () => void): WorkerLimits {
   return {
     name,
     kind: group.kind,
@@ -110,12 +111,12 @@ async function startFresh(options: LocalComputeOptions, start: WorkerStart): Pro
   await takeTurn();
   return startChild({
     file: options.node,
-    args: [...WORKER_FLAGS, options.workerEntry],
+    args: [...WORKER_FLAGS, start.entry ?? options.workerEntry],
     cwd: start.cwd,
     env: { ...workerEnvironment(start), ...startVariables(options) },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
-      `the worker of ${start.runId} could not be started: ${(error as Error).message}`,
+      `the worker of ${start.key} could not be started: ${(error as Error).message}`,
       { cause: error },
     );
   });
@@ -133,11 +134,10 @@ function describeWorker(child: Child, start: WorkerStart, group: Cgroup | undefi
   return {
     handle: {
       kind: 'local',
-      runId: start.runId,
-      attempt: start.attempt,
+      key: start.key,
       pid: child.pid,
       startTime: child.startTime,
-      cgroup: { name: `${start.runId}.${start.attempt}`, procsFiles: group?.procsFiles ?? [] },
+      cgroup: { name: start.key, procsFiles: group?.procsFiles ?? [] },
     },
     stdout: child.stdout,
     stderrTail: () => stderr,
@@ -151,26 +151,21 @@ function describeWorker(child: Child, start: WorkerStart, group: Cgroup | undefi
 
 /** Small and not secret: everything else is in the job file. */
 function workerEnvironment(start: WorkerStart): Record<string, string> {
-  return definedOnly({
+  return {
     PATH: start.path,
-    CAISSON_RUN_ID: start.runId,
-    CAISSON_ATTEMPT: String(start.attempt),
-    CAISSON_SAFETY: start.mode,
     CAISSON_PARENT_PID: String(process.pid),
     CAISSON_JOB_FILE: start.jobFile,
-    TRACEPARENT: start.trace,
-    CAISSON_BOARD_FILE: start.boardFile ?? undefined,
-    CAISSON_CONTEXT_FILE: start.contextFile ?? undefined,
-  });
+    ...start.env,
+  };
 }
 
 function isAlive(handle: WorkerHandle): boolean {
   return isSameProcess(handle.pid, handle.startTime) || leftovers(handle).length > 0;
 }
 
-/** Processes of the attempt other than the worker: found by the mark in each of them. */
+/** Its processes other than the worker: found by the mark in each of them. */
 function leftovers(handle: WorkerHandle): number[] {
-  return findByMarker(MARKER_NAME, `${handle.runId}.${handle.attempt}`).map((found) => found.pid);
+  return findByMarker(MARKER_NAME, handle.key).map((found) => found.pid);
 }
 
 /** Resolves with the processes that are left when the time is over. */

@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Child } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSpareWorkers, type SpareWorkers } from './index.ts';
 
+const WORKER = fileURLToPath(new URL('../../../worker/src/main.ts', import.meta.url));
+
 function start(node = process.execPath): SpareWorkers {
   const compileCache = mkdtempSync(join(tmpdir(), 'caisson-spare-'));
-  const workerEntry = fileURLToPath(new URL('../../../worker/src/main.ts', import.meta.url));
-  const spare = createSpareWorkers({ node, workerEntry, compileCache, keepsNext: true });
+  const spare = createSpareWorkers({ node, workerEntry: WORKER, compileCache, keepsNext: true });
   spare.warm();
   onTestFinished(() => {
     spare.stop();
@@ -59,3 +61,39 @@ it('starts the next one only for a host that keeps one', async () => {
   );
   expect(pids).toEqual([expect.any(Number), undefined]);
 });
+
+it('loads what an agent needs for its model in advance, and nothing of it for a command', async () => {
+  const start = async (usesNetwork: boolean): Promise<Child> => {
+    const inherited = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(PRINTS_LOADED)}` };
+    const options = { node: process.execPath, workerEntry: WORKER, compileCache: null, keepsNext: false };
+    const spare = createSpareWorkers({ ...options, inherited });
+    spare.warm({ usesNetwork });
+    const child = await spare.take();
+    if (child === null) throw new Error('there is no spare worker');
+    onTestFinished(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const agents = await start(true);
+  await readUntil(agents, NETWORK);
+  const commands = await start(false);
+  commands.control.end();
+  const printed = await readUntil(commands, null);
+  expect(printed).toContain('worker/src/main.ts');
+  expect(printed).not.toContain(NETWORK);
+}, 120_000);
+
+const NETWORK = 'worker/src/network/credential-broker.ts';
+const PRINTS_LOADED = `
+  import { registerHooks } from 'node:module';
+  const load = (url, context, next) => (process.stderr.write(url + ' '), next(url, context));
+  registerHooks({ load });
+`;
+
+async function readUntil({ stderr }: Child, wanted: string | null): Promise<string> {
+  let printed = '';
+  for await (const chunk of stderr) {
+    printed += String(chunk);
+    if (wanted !== null && printed.includes(wanted)) break;
+  }
+  return printed;
+}

@@ -13,14 +13,20 @@ const IDLE_LIMIT_MS = 30_000;
 
 /** The one source of workers that are started in advance; at most one waits at a time. */
 export interface SpareWorkers {
-  /** A worker will be needed: one is started, if none waits already. */
-  warm(): void;
+  /** A worker will be needed: one is started, if none waits already. It loads what the expected attempt needs. */
+  warm(expected?: ExpectedAttempt): void;
   /** A worker has answered: the machine is free to start the next one, if this host keeps one. */
   warmNext(): void;
   /** The waiting process, once; `null` when there is none, or it could not be started or has ended meanwhile. */
   take(): Promise<Child | null>;
   /** Ends a waiting worker that is no longer needed. */
   stop(): void;
+}
+
+/** What is known of an attempt before it is prepared. A wrong guess costs time, nothing else. */
+export interface ExpectedAttempt {
+  /** An agent asks its model through the worker; a command mostly reaches nothing. */
+  readonly usesNetwork: boolean;
 }
 
 interface SpareWorker {
@@ -56,13 +62,14 @@ export function startVariables({
 /** Starts nothing before it is asked to. */
 export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   let spare: SpareWorker | null = null;
-  const warm = (): void => {
-    spare ??= startSpareWorker(options, null);
-  };
+  let last: ExpectedAttempt = { usesNetwork: false };
   return {
-    warm,
+    warm(expected = last) {
+      last = expected;
+      spare ??= startSpareWorker(options, last, null);
+    },
     warmNext() {
-      if (options.keepsNext) spare ??= startSpareWorker(options, takeTurn());
+      if (options.keepsNext) spare ??= startSpareWorker(options, last, takeTurn());
     },
     async take() {
       const taken = spare;
@@ -77,7 +84,11 @@ export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
 }
 
 /** Starts a worker in advance, at once or in its turn. It does not keep our process alive. */
-function startSpareWorker(options: SpareWorkerOptions, turn: Promise<void> | null): SpareWorker {
+function startSpareWorker(
+  options: SpareWorkerOptions,
+  { usesNetwork }: ExpectedAttempt,
+  turn: Promise<void> | null,
+): SpareWorker {
   let child: Child | null = null;
   let isOver = false;
   const start = (): Promise<Child> => {
@@ -88,6 +99,7 @@ function startSpareWorker(options: SpareWorkerOptions, turn: Promise<void> | nul
       cwd: '/',
       env: {
         CAISSON_SPARE: '1',
+        ...(usesNetwork ? { CAISSON_EXPECTS_NETWORK: '1' } : {}),
         CAISSON_PARENT_PID: String(process.pid),
         ...startVariables(options),
       },

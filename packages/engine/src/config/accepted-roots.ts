@@ -2,9 +2,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, ownUid, readSmallFileSync, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
+import {
+  isPrivateFolder,
+  makeFolder,
+  ownUid,
+  readSmallFileSync,
+  writeFileAtomicSync,
+  removeFileSync,
+} from '@caisson/ground';
 import * as z from 'zod/mini';
-import { isPrivateFolder } from './state-marker.ts';
 
 const AcceptedRoot = z.object({ schemaVersion: z.literal(1), path: z.string(), owner: z.int() });
 

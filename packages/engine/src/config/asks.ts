@@ -36,7 +36,7 @@ export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
     path: readonly string[],
   ): unknown => {
     if (value === undefined || mark === 'harmless') return value;
-    if (isNameOfUser(path, user)) {
+    if (isResident(path) || isNameOfUser(path, user)) {
       asks.push({ path, value });
       return undefined;
     }
@@ -73,6 +73,11 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
     return most !== undefined && isAbove(value, most) ? most : value;
   };
   return lower(ConfigFile, file, [], null) as ConfigFile;
+}
+
+/** Code or a task that starts by itself: all of it, with its grant, is one question. */
+function isResident([kind, ...names]: readonly string[]): boolean {
+  return (kind === 'senses' || kind === 'workflows' || kind === 'schedules') && names.length === 1;
 }
 
 /** An entry of the project that would replace one of the user's own, such as an agent with fewer rights. */

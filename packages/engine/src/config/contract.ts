@@ -1,6 +1,9 @@
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import type { ConfigError } from './errors.ts';
+import type { ResolvedResidents } from './resident-contract.ts';
 import type { SettingKey } from './settings.ts';
+
+export type * from './resident-contract.ts';
 
 /** Where a value came from: `flag` beats `env` beats `file` (the project's) beats `user` (the user's file) beats `default`. */
 export type ConfigSource = 'flag' | 'env' | 'file' | 'user' | 'default';
@@ -88,7 +91,7 @@ export interface ExplainedConfig {
 /**
  * The configuration after all sources were read: complete, in base units, frozen. `null` is "not limited" or "not set".
  */
-export interface ResolvedConfig {
+export interface ResolvedConfig extends ResolvedResidents {
   readonly projectRoot: string;
   /** Absolute path of `caisson.yaml`, or null where there is none. */
   readonly file: string | null;
@@ -119,6 +122,16 @@ export interface ResolvedConfig {
   };
   readonly limits: ResolvedLimits;
   readonly budget: ResolvedBudget;
+  readonly git: {
+    /** As it was written; a path may be relative to the project. */
+    readonly url: string | null;
+    readonly token: string | null;
+    readonly knownHosts: string | null;
+    readonly identity: string | null;
+    readonly timeoutMs: number;
+    readonly cacheAgeMs: number;
+    readonly maxFetchBytes: number;
+  };
   readonly network: {
     readonly hosts: readonly string[];
     readonly services: NonNullable<NonNullable<ConfigFile['network']>['services']>;
@@ -142,6 +155,7 @@ export interface ResolvedConfig {
   };
   /** An absolute path, or an http(s) address. */
   readonly evidence: { readonly witness: string | null };
+  readonly telemetry: NonNullable<ConfigFile['telemetry']> | null;
   /** Where the value of a setting came from: a limit the user set must be enforced, a default may be recorded as unenforced. */
   sourceOf(key: SettingKey): ConfigSource;
 }

@@ -50,3 +50,20 @@ test('services, callbacks, a store and secrets beside open hosts are named', () 
     'store.s3: your AWS credentials → https://e.example',
   ]);
 });
+
+test('a token for git is named with the http address of the project, unless the user has the same host', () => {
+  const url = 'https://evil.example/a.git';
+  const own = { git: { token: 'env:MINE', url: 'https://own.example/a.git' } };
+  expect(find({ git: { url } }, own)).toEqual(['git: env:MINE → https://evil.example']);
+  expect(find({ git: { url, token: 'env:T' } }, own)).toEqual(['git: env:T → https://evil.example']);
+  expect(find({ git: { url, token: 'env:T' } })).toEqual(['git: env:T → https://evil.example']);
+  for (const git of [
+    { url: 'https://own.example/b.git' },
+    { url: 'git@evil.example:a' },
+    { url: '../a' },
+    {},
+  ])
+    expect(find({ git }, own)).toEqual([]);
+  expect(find({ git: { url } })).toEqual([]);
+  expect(find({ git: { url: 'https://me:secret@evil.example/a' } }, own)).toEqual([]);
+});

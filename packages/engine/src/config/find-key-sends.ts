@@ -1,4 +1,5 @@
 /** Which credentials of the user would go to an address that the project's file names. */
+import { parseRemoteAddress, RemoteAddressError } from '@caisson/ground';
 import { describeConfiguredRuntime, type ConfigFile } from '@caisson/protocol';
 import type { KeySend } from './contract.ts';
 
@@ -15,11 +16,34 @@ export function findKeySends(project: ConfigFile, user: ConfigFile): KeySend[] {
         ? []
         : [{ by: `callbacks[${index}]`, credential: authorization, to: originOf(url) }],
     ),
+    ...Object.values(project.telemetry?.headers ?? {}).map((credential) => ({
+      by: 'telemetry',
+      credential,
+      to: originOf(project.telemetry?.endpoint ?? ''),
+    })),
+    ...sendsOfGit(project, user),
     ...sendsOfBundles(project),
     ...(project.store?.s3?.endpoint === undefined
       ? []
       : [{ by: 'store.s3', credential: 'your AWS credentials', to: originOf(project.store.s3.endpoint) }]),
   ];
+}
+
+/** A token goes to an http or https address alone, and to none that is refused anyway. */
+function sendsOfGit({ git: asked = {} }: ConfigFile, { git: own = {} }: ConfigFile): KeySend[] {
+  const credential = asked.token ?? own.token;
+  const to = originOfRemote(asked.url);
+  if (credential === undefined || to === undefined || to === originOfRemote(own.url)) return [];
+  return [{ by: 'git', credential, to }];
+}
+
+function originOfRemote(url = ''): string | undefined {
+  try {
+    return parseRemoteAddress(url, '/').origin;
+  } catch (error) {
+    if (error instanceof RemoteAddressError) return undefined;
+    throw error;
+  }
 }
 
 /** A secret that the project puts into the environment can go to every host that the project grants. */

@@ -6,12 +6,18 @@ export type {
   KeySend,
   LoadConfigOptions,
   ResolvedConfig,
+  ResolvedResidentGrant,
+  ResolvedResidents,
+  ResolvedSchedule,
+  ResolvedSense,
+  ResolvedWorkflow,
   TrustDecision,
   TrustRequest,
   UserFolders,
 } from './contract.ts';
 export { isPlainCommand } from './anchor-exec.ts';
 export { acceptRoot, forgetRoot, isAcceptedRoot } from './accepted-roots.ts';
+export { readCronTimes, type CronTimes } from './cron-times.ts';
 export { ConfigError, ProjectRefusedError } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';
 export { createLiveConfig, type LiveConfig } from './live-config.ts';
@@ -25,7 +31,6 @@ export {
   toReal,
 } from './project-root.ts';
 export {
-  isPrivateFolder,
   markersFolder,
   listMarkedStates,
   readMarkedState,

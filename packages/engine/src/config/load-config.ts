@@ -1,16 +1,14 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
+import { assembleGit, withGivenToken } from './assemble-git.ts';
+import { assembleBudget, assembleLimits } from './assemble-limits.ts';
+import { assembleResidents } from './assemble-residents.ts';
 import { anchorRule } from './anchor-rule.ts';
+import { refusePatterns } from './check-patterns.ts';
+import { findResidentProblems, withoutResidents } from './check-residents.ts';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
-import type {
-  ExplainedConfig,
-  LoadConfigOptions,
-  ResolvedBudget,
-  ResolvedConfig,
-  ResolvedLimits,
-  UserFolders,
-} from './contract.ts';
+import type { ExplainedConfig, LoadConfigOptions, ResolvedConfig, UserFolders } from './contract.ts';
 import { ConfigError } from './errors.ts';
 import { gatherSettings, type Layer, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
@@ -47,7 +45,8 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
     options.onlyReads === true ? (error: ConfigError): void => void unread.push(error) : undefined;
   const user = given.ignoresFile ? null : await readUserConfig(folders, onUnread);
   const written = !given.usesProject ? null : await readProjectFile(projectRoot, onUnread);
-  const project = await weighFile(projectRoot, written?.file ?? {}, user?.file ?? {}, options.decideTrust);
+  const own = withGivenToken(user?.file ?? {}, given.env);
+  const project = await weighFile(projectRoot, written?.file ?? {}, own, options.decideTrust);
   const layers: Layer[] = [
     ...(written === null ? [] : [{ source: 'file' as const, ...written, file: project.file }]),
     ...(user === null ? [] : [{ source: 'user' as const, ...user }]),
@@ -68,10 +67,8 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
   });
   refuseOtherState(config, { file: written, user });
   const withheld = project.trust.kind === 'required' ? project.asked.asks : [];
-  return {
-    config,
-    rows: listRows(settings, layers, { asks: withheld, document: written?.document ?? null }),
-  };
+  const rows = listRows(settings, layers, { asks: withheld, document: written?.document ?? null });
+  return { config, rows };
 }
 
 async function readProjectFile(
@@ -83,7 +80,12 @@ async function readProjectFile(
   const document = await readConfigDocument(path);
   const file = await parseConfigDocument(document, onUnread);
   refuseLogin(document, file);
-  return { document, file };
+  refusePatterns(document, file);
+  const problems = await findResidentProblems(document, file, projectRoot);
+  if (problems === null) return { document, file };
+  if (onUnread === undefined) throw problems;
+  onUnread(problems);
+  return { document, file: withoutResidents(file) };
 }
 
 /** A file that names its state folder and is not understood completely: another folder must not be read in its place. */
@@ -100,9 +102,8 @@ function refuseOtherState(config: ResolvedConfig, files: Record<'file' | 'user',
 function refuseLogin(document: ConfigDocument, { runtimes = {} }: ConfigFile): void {
   const name = Object.keys(runtimes).find((key) => runtimes[key]?.login !== undefined);
   if (name === undefined) return;
-  const place = document.locate(['runtimes', name], 'login');
   const message = `runtimes.${name}.login cannot be set by a project.`;
-  throw new ConfigError([{ file: document.file, ...place, message }], {
+  throw new ConfigError([{ file: document.file, ...document.locate(['runtimes', name], 'login'), message }], {
     remedy: 'Remove it. To use your log-in, run once with --login, or set it in your own config.yaml.',
   });
 }
@@ -151,6 +152,7 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
     },
     limits: assembleLimits(get),
     budget: assembleBudget(get),
+    git: assembleGit(get, toAbsolute),
     network: { hosts: file.network?.hosts ?? [], services: file.network?.services ?? {} },
     policy: {
       ceiling: get<Mode>('policy.ceiling'),
@@ -172,50 +174,10 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
       identity: get<string | null>('keys.identity'),
     },
     evidence: { witness: resolveWitness(get<string | null>('evidence.witness'), toAbsolute) },
+    telemetry: file.telemetry ?? null,
+    ...assembleResidents(file, get<Mode>('mode'), toAbsolute),
     sourceOf: (key: SettingKey) => settings.get(key)?.source ?? 'default',
   });
-}
-
-function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
-  return {
-    concurrency: get('limits.concurrency'),
-    queue: get('limits.queue'),
-    timeoutMs: get('limits.timeout'),
-    graceMs: get('limits.grace'),
-    stallTimeoutMs: get('limits.stallTimeout'),
-    memoryBytes: get('limits.memory'),
-    cpus: get('limits.cpus'),
-    pids: get('limits.pids'),
-    diskBytes: get('limits.disk'),
-    captureFileBytes: get('limits.captureFile'),
-    captureBytes: get('limits.capture'),
-    spoolBytes: get('limits.spool'),
-    trashBytes: get('limits.trash'),
-    trashAgeMs: get('limits.trashAge'),
-    retries: get('limits.retries'),
-    failedAnswers: get('limits.failedAnswers'),
-    unreachableMs: get('limits.unreachable'),
-    adoptWithinMs: get('limits.adoptWithin'),
-    depth: get('limits.depth'),
-  };
-}
-
-function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
-  return {
-    perRunUsd: get('budget.perRunUsd'),
-    perSessionUsd: get('budget.perSessionUsd'),
-    perDayUsd: get('budget.perDayUsd'),
-    perRunTokens: get('budget.perRunTokens'),
-    perRunTurns: get('budget.perRunTurns'),
-    perRunToolCalls: get('budget.perRunToolCalls'),
-    perSessionTokens: get('budget.perSessionTokens'),
-    perSessionTurns: get('budget.perSessionTurns'),
-    perSessionToolCalls: get('budget.perSessionToolCalls'),
-    perDayTokens: get('budget.perDayTokens'),
-    perDayTurns: get('budget.perDayTurns'),
-    perDayToolCalls: get('budget.perDayToolCalls'),
-    allowUnknownCost: get('budget.allowUnknownCost'),
-  };
 }
 
 /** The current folder of a shell may be gone, or its name may be no text: then we would work elsewhere. */

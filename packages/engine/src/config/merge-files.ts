@@ -6,7 +6,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord, type ConfigFile } from '@caisson/protocol';
 
 /** The project's entry replaces the user's of the same name. */
-const TAKEN_WHOLE = [/^envs\.[^.]+$/, /^pipelines\.[^.]+$/, /^network\.services\.[^.]+$/, /^store\.s3$/];
+const TAKEN_WHOLE = [
+  /^envs\.[^.]+$/,
+  /^pipelines\.[^.]+$/,
+  /^network\.services\.[^.]+$/,
+  /^store\.s3$/,
+  /^telemetry$/,
+];
 
 export function mergeFiles(user: ConfigFile, project: ConfigFile): ConfigFile {
   return merge(user, project, '') as ConfigFile;

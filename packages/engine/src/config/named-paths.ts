@@ -9,15 +9,19 @@ export const FILE_PATHS: readonly KeyPattern[] = [
   ['runtimes', '*', 'adapter'],
   ['capabilities', '*'],
   ['sandbox', 'toolchains', '*'],
+  ['git', 'knownHosts'],
+  ['git', 'identity'],
 ];
 
 /** Secret references. */
 export const SECRET_PATHS: readonly KeyPattern[] = [
   ['runtimes', '*', 'apiKey'],
   ['network', 'services', '*', 'apiKey'],
+  ['git', 'token'],
   ['envs', '*', 'secrets', '*'],
   ['callbacks', '*', 'key'],
   ['callbacks', '*', 'authorization'],
+  ['telemetry', 'headers', '*'],
 ];
 
 /** A copy of `value` with every text at the pattern changed. */

@@ -5,7 +5,7 @@
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWritableByOthers, ownUid, readSmallFileSync, statIfThere } from '@caisson/ground';
+import { isPrivateFolder, ownUid, readSmallFileSync } from '@caisson/ground';
 import * as z from 'zod/mini';
 
 export const STATE_ID_FILE = 'id';
@@ -71,10 +71,4 @@ function readMarker(userState: string, id: string): StateMarker | null {
   } catch {
     return null;
   }
-}
-
-/** A real folder of this user that only this user can write. */
-export function isPrivateFolder(folder: string): boolean {
-  const stats = statIfThere(folder, 'itself');
-  return stats?.isDirectory() === true && stats.uid === ownUid() && !isWritableByOthers(stats);
 }

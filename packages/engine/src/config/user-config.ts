@@ -3,6 +3,8 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isWritableByOthers, ownUid } from '@caisson/ground';
 import { shellQuote, type ConfigFile } from '@caisson/protocol';
+import { refusePatterns } from './check-patterns.ts';
+import { refuseUserResidents } from './check-residents.ts';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type { UserFolders } from './contract.ts';
 import { ConfigError } from './errors.ts';
@@ -25,7 +27,10 @@ export async function readUserConfig(
   if (!isThere(path)) return null;
   demandOwn(path);
   const document = await readConfigDocument(path);
-  const file = anchorFile(await parseConfigDocument(document, onUnread), dirname(path), folders.home);
+  const written = await parseConfigDocument(document, onUnread);
+  refuseUserResidents(document, written);
+  refusePatterns(document, written);
+  const file = anchorFile(written, dirname(path), folders.home);
   return { document, file };
 }
 

@@ -19,6 +19,12 @@ export async function weighFile(
   user: ConfigFile,
   decideTrust: DecideTrust = refuseAll,
 ): Promise<WeighedFile> {
+  if (Object.keys(written).length === 0)
+    return {
+      file: written,
+      trust: { kind: 'nothing-asked' },
+      asked: { projectRoot, asks: [], sends: [] },
+    };
   const lowered = lowerToUser(written, user);
   const { harmless, asks } = divideFile(lowered, user);
   const asked = { projectRoot, asks, sends: asks.length === 0 ? [] : findKeySends(lowered, user) };

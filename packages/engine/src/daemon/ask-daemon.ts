@@ -37,14 +37,23 @@ interface Answer {
   readonly text: string;
 }
 
-/** Throws DaemonSilentError when nothing answers in time. */
+/** The daemon's metrics, as a page for Prometheus. */
+export async function askMetrics(stateDir: string): Promise<string> {
+  return await askForText(stateDir, { method: 'GET', path: '/v1/metrics' });
+}
+
 async function ask(stateDir: string, asked: Asked): Promise<unknown> {
+  return JSON.parse(await askForText(stateDir, asked));
+}
+
+/** Throws DaemonSilentError when nothing answers in time. */
+async function askForText(stateDir: string, asked: Asked): Promise<string> {
   const { status, text } = await throughFolder(join(stateDir, 'runtime'), (prefix) =>
     exchange(`${prefix}/${SOCKET_NAME}`, asked),
   ).catch((cause: unknown) => {
     throw new DaemonSilentError('the daemon does not answer', { cause });
   });
-  if (status < 300) return JSON.parse(text);
+  if (status < 300) return text;
   throw toRefusal(status, text);
 }
 

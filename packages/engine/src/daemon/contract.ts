@@ -20,6 +20,8 @@ import type { DaemonPhase, DaemonStatus, ReloadReport, StopOrder } from '@caisso
 /** What others may ask a daemon. */
 export interface DaemonControl {
   status(): DaemonStatus;
+  /** A page for Prometheus. */
+  metrics(): Promise<string>;
   /** Begins to end; returns at once. A later order may only be quicker. */
   stop(order: StopOrder): void;
   reload(): Promise<ReloadReport>;

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import * as z from 'zod/mini';
 import type { DaemonControl } from './contract.ts';
 
-export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/stop', '/v1/reload'];
+export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/metrics', '/v1/stop', '/v1/reload'];
 
 export interface ControlRoutes {
   fetch(request: Request): Response | Promise<Response>;
@@ -14,6 +14,9 @@ export interface ControlRoutes {
 export function createControlRoutes(daemon: DaemonControl): ControlRoutes {
   const routes = new Hono();
   routes.get('/v1/status', (context) => context.json(daemon.status()));
+  routes.get('/v1/metrics', async (context) =>
+    context.text(await daemon.metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+  );
   routes.post('/v1/stop', async (context) => {
     const order = z.safeParse(StopOrder, await context.req.json().catch(() => null));
     if (!order.success)

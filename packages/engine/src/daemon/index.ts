@@ -1,17 +1,25 @@
 export type * from './contract.ts';
-export { askStatus, askToReload, askToStop } from './ask-daemon.ts';
+export { askMetrics, askStatus, askToReload, askToStop } from './ask-daemon.ts';
 export { CONTROL_PATHS, createControlRoutes } from './control-routes.ts';
 export { openDaemonSocket, SOCKET_NAME, type DaemonSocket } from './daemon-socket.ts';
 export {
   DaemonRunsError,
   DaemonSilentError,
   DaemonStartError,
+  DaemonStoppingError,
   describeDaemon,
   NoDaemonError,
 } from './errors.ts';
 export { createGate, type Gate } from './gate.ts';
 export { findLeaseHolder, identifyDaemon, releaseLease, takeLease, type LeaseRooms } from './lease.ts';
 export { createLife } from './life.ts';
+export {
+  createSchedules,
+  listSchedules,
+  type FiredSlot,
+  type Schedule,
+  type Schedules,
+} from './schedules.ts';
 export { startSystemdNotifier, type SystemdNotifier } from './notify-systemd.ts';
 export { startTimers, type TimedTask } from './timers.ts';
 export { formatUnit } from './unit-file.ts';

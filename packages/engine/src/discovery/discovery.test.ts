@@ -7,6 +7,7 @@ import {
   discoverRuntimes,
   examineHost,
   findInstalledVersion,
+  findNativeProgram,
   findProgram,
   locateRuntimes,
   PROBES,
@@ -233,4 +234,36 @@ it('a probe that throws is reported and does not hide the others', async () => {
   const [first, second] = await examineHost(context(), [broken, ...PROBES.slice(0, 1)]);
   expect(first).toMatchObject({ id: 'broken', verdict: 'fail', detail: 'the probe failed: boom' });
   expect(second?.id).toBe('platform');
+});
+
+it('the native program behind the script of an npm package is found, in its own version alone', () => {
+  const native = { folders: { x64: '@maker/agent-x64/vendor/target' }, layoutFile: 'agent-package.json' };
+  const find = (path: string, arch = 'x64') => findNativeProgram(path, { native, bins: ['agent'] }, arch);
+  mkdirSync(join(folder, 'node_modules/@maker/agent/bin'), { recursive: true });
+  mkdirSync(join(folder, 'node_modules/.bin'));
+  const script = program('node_modules/@maker/agent/bin/agent.js', 'true');
+  const manifest = { version: '1.2.3', bin: { agent: 'bin/agent.js' } };
+  writeFileSync(join(folder, 'node_modules/@maker/agent/package.json'), JSON.stringify(manifest));
+  const link = join(folder, 'node_modules/.bin/agent');
+  symlinkSync(script, link);
+  expect(find(link)).toBeNull();
+  const place = 'node_modules/@maker/agent-x64/vendor/target';
+  mkdirSync(join(folder, place, 'bin'), { recursive: true });
+  const started = program(`${place}/bin/agent`, 'true');
+  const layOut = (layout: unknown): void =>
+    writeFileSync(join(folder, place, 'agent-package.json'), JSON.stringify(layout));
+  layOut({ layoutVersion: 1, version: '1.2.3', entrypoint: 'bin/agent' });
+  expect(find(link)).toBe(started);
+  expect(find(script)).toBe(started);
+  expect(find(link, 'riscv64')).toBeNull();
+  expect(find(program('agent', 'exec node_modules/.bin/agent'))).toBeNull(); // a person's own script stays
+  for (const other of [
+    { layoutVersion: 2, version: '1.2.3', entrypoint: 'bin/agent' },
+    { layoutVersion: 1, version: '1.2.4', entrypoint: 'bin/agent' },
+    { layoutVersion: 1, version: '1.2.3', entrypoint: '../../../@maker/agent/bin/agent.js' },
+    { layoutVersion: 1, version: '1.2.3', entrypoint: 'bin/missing' },
+  ]) {
+    layOut(other);
+    expect(find(link)).toBeNull();
+  }
 });

@@ -11,7 +11,8 @@ export function findProgram(name: string, searchPath: string | undefined, base: 
   return folders.map((folder) => join(folder, name)).find(isProgram) ?? null;
 }
 
-function isProgram(path: string): boolean {
+/** Whether it is a file that we may execute. */
+export function isProgram(path: string): boolean {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
     accessSync(path, constants.X_OK);

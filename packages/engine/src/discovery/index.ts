@@ -15,6 +15,7 @@ export {
 } from './discover-runtimes.ts';
 export { examineHost, PROBES, SANDBOX_PROBES } from './examine-host.ts';
 export { chooseCredential, findKeyRef, findLogin, findOtherAddress } from './find-credential.ts';
+export { findNativeProgram } from './find-native-program.ts';
 export { findProgram } from './find-program.ts';
 export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';

@@ -2,11 +2,13 @@
 import {
   definedOnly,
   exitCodeOf,
+  findPush,
   isEnding,
   parseStoredResult,
   statusOfEnding,
   type DispatchResult,
   type Failure,
+  type Handoff,
   type Resolved,
   type Result,
   type TerminalType,
@@ -28,7 +30,8 @@ export async function describeRun(
   if (row === null) throw new RunNotFoundError(runId);
   // The row and the events are of one moment.
   const events = row.lastSeq === read.length ? read : rooms.ledger.read({ runId });
-  const resolved = events.find((event) => event.type === 'dispatch.accepted')?.data.resolved ?? UNREADABLE;
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  const resolved = accepted?.data.resolved ?? UNREADABLE;
   const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const forBranch = ending?.data.branch !== undefined;
@@ -56,8 +59,18 @@ export async function describeRun(
     ...(result?.patchRef === undefined && hasLeftWork(events, ending) ? { leftWork: true as const } : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
     branch,
+    handoff: findHandoff(events),
+    repository: accepted?.data.repository,
+    push: findPush(events),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   });
+}
+
+/** The push follows the ending: what became of it was not known when the hand-off was recorded. */
+function findHandoff(events: readonly StoredEvent[]): Handoff | undefined {
+  const recorded = events.findLast((event) => event.type === 'handoff.recorded')?.data.handoff;
+  const pushed = events.some((event) => event.type === 'branch.pushed');
+  return recorded && { ...recorded, verdict: { ...recorded.verdict, pushed } };
 }
 
 type EndingEvent = StoredOf<TerminalType>;

@@ -1,6 +1,12 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import { shareTurn, takeTurn } from '@caisson/ground';
-import { FIRST_EPOCH, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
+import {
+  FIRST_EPOCH,
+  isRecord,
+  toEnvelope,
+  type DispatchResult,
+  type EventEnvelope,
+} from '@caisson/protocol';
 import {
   DEFAULT_POOL,
   LedgerGoneError,
@@ -20,6 +26,7 @@ import {
   leaveRun,
   stopRun,
   type ActiveRun,
+  type AwaitTurn,
   place,
   freeFolder,
   failureOf,
@@ -42,11 +49,13 @@ import {
   RunUnsettledError,
 } from '../admission/index.ts';
 import { describeRun } from './describe-run.ts';
+import { createQueueWatch } from './queue-watch.ts';
 import { recoverRun } from '../recovery/index.ts';
 
 export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
+  const awaitTurn = createQueueWatch(ownRooms);
 
   /** Owns the run until `drive` has brought it to its end. */
   const own = (
@@ -71,7 +80,8 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   };
   const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle => {
     const record = rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH);
-    return own({ ...run, record, epoch: FIRST_EPOCH }, rooms, (entry) => driveRun(rooms, entry, run));
+    const drive = (entry: ActiveRun): Promise<void> => driveRun(rooms, entry, run, awaitTurn);
+    return own({ ...run, record, epoch: FIRST_EPOCH }, rooms, drive);
   };
   const stopAll = async (runs: readonly ActiveRun[], { force = false } = {}): Promise<void> => {
     closing.abort();
@@ -86,7 +96,8 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   return {
     async dispatch(request: DispatchRequest, attachment?: Attachment, rooms = ownRooms) {
       await takeTurn();
-      rooms.compute.spares.warm(); // starts while admission checks the task
+      const isCommand = isRecord(request) && request.argv !== undefined; // its shape is not checked yet
+      rooms.compute.spares.warm({ usesNetwork: !isCommand }); // starts while admission checks the task
       return begin({ ...(await admit(rooms, request)), attachment }, rooms);
     },
     active: (runId) => active.get(runId)?.handle ?? null,
@@ -209,9 +220,15 @@ async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): 
   await settleWithoutWorker(rooms, entry, { attempt, failure: failureOf(error), retry });
 }
 
-async function driveRun(rooms: DispatchRooms, entry: ActiveRun, run: AdmittedRun): Promise<void> {
+async function driveRun(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  run: AdmittedRun,
+  awaitTurn: AwaitTurn,
+): Promise<void> {
   const { record, abort } = entry;
-  if ((await place(rooms, run, record, abort.signal)) === 'aborted') return cancelWithoutWorker(rooms, entry);
+  if ((await place(rooms, run, record, abort.signal, awaitTurn)) === 'aborted')
+    return cancelWithoutWorker(rooms, entry);
   for (let attempt = 1; ; attempt += 1) {
     const attemptsLeft = run.retries - (attempt - 1);
     const delayMs = backoffMs(attempt - 1);

@@ -17,7 +17,8 @@ const grant: Grant = {
   depth: 1,
   sandbox: 'bwrap',
 };
-const run = { runId: 'run_parent', attempt: 1, grant, session: null, emit: () => Promise.resolve() };
+const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const run = { runId: 'run_parent', attempt: 1, grant, session: null, trace, emit: () => Promise.resolve() };
 const child = 'run_00000000000000000002';
 
 function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
@@ -70,6 +71,7 @@ describe('the request handler', () => {
       {
         ...{ task: 'do it', mode: 'full-auto', session: 'run_parent', idempotencyKey },
         parent: { runId: 'run_parent', grant },
+        trace,
       },
     ]);
   });
@@ -101,7 +103,7 @@ describe('the request handler', () => {
       }),
     );
     expect(asked).toEqual([
-      { task: 'x', session: 'run_parent', idempotencyKey, parent: { runId: 'run_parent', grant } },
+      { task: 'x', session: 'run_parent', idempotencyKey, parent: { runId: 'run_parent', grant }, trace },
     ]);
   });
 

@@ -56,6 +56,7 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
       task: asked.task,
       session: run.session ?? run.runId,
       parent: { runId: run.runId, grant: run.grant }, // invariant 6
+      trace: run.trace,
       idempotencyKey: `${run.runId}.${run.attempt}.${requestId}`, // the host before may have dispatched it
     });
     children.set(run.runId, own.add(handle));

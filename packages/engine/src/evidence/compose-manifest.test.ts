@@ -12,7 +12,7 @@ const DIGEST = 'd'.repeat(64);
 const host: SealingHost = {
   version: '1.2.3',
   ceiling: 'auto-edit',
-  digestProgram: (program) => (program === '/bin/agent' ? DIGEST : null),
+  digestProgram: (program) => Promise.resolve(program === '/bin/agent' ? DIGEST : null),
 };
 
 async function recordRun(attempts: readonly Record<string, unknown>[]): Promise<readonly StoredEvent[]> {
@@ -39,7 +39,7 @@ test('a manifest names what the acceptance named, the program, and the base of t
     { baseCommit: 'a', baselineTree: 'b' },
     { baseCommit: 'c', baselineTree: 'd', path: '/somewhere' },
   ]);
-  const manifest = composeManifest(host, RUN, events);
+  const manifest = await composeManifest(host, RUN, events);
   expect(manifest).toMatchObject({
     runId: RUN,
     base: { commit: 'c', baselineTree: 'd' },
@@ -53,11 +53,11 @@ test('a manifest names what the acceptance named, the program, and the base of t
 });
 
 test('a run that ended before its first attempt has no base', async () => {
-  const manifest = composeManifest(host, RUN, await recordRun([]));
+  const manifest = await composeManifest(host, RUN, await recordRun([]));
   expect(manifest.base).toEqual({ commit: null, baselineTree: null });
 });
 
 test('a run whose first event is not its acceptance is refused', async () => {
   const [, ...rest] = await recordRun([{}]);
-  expect(() => composeManifest(host, RUN, rest)).toThrow(SealRefusedError);
+  await expect(composeManifest(host, RUN, rest)).rejects.toThrow(SealRefusedError);
 });

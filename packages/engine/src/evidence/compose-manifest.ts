@@ -10,19 +10,19 @@ export interface SealingHost {
   /** The version of Caisson. */
   readonly version: string;
   readonly ceiling: Mode | undefined;
-  /** The sha256 of a program; null when there is no such file. */
-  digestProgram(program: string): string | null;
+  /** Resolves with the sha256 of a program; null when there is no such file. */
+  digestProgram(program: string): Promise<string | null>;
 }
 
 /** The part of a prepared workspace that the manifest names. */
 const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTree: z.string() });
 
 /** The events begin with the run's acceptance, which named every input by its digest. */
-export function composeManifest(
+export async function composeManifest(
   host: SealingHost,
   runId: string,
   events: readonly StoredEvent[],
-): EvidenceManifest {
+): Promise<EvidenceManifest> {
   const [first] = events;
   if (first?.type !== 'dispatch.accepted')
     throw new SealRefusedError(`${runId} does not begin with its acceptance`);
@@ -48,7 +48,7 @@ export function composeManifest(
     runtime: {
       name: accepted.runtime,
       version: runtimeInfo?.version ?? null,
-      binary: host.digestProgram(runtimeInfo?.bin ?? ''),
+      binary: await host.digestProgram(runtimeInfo?.bin ?? ''),
       ...(runtimeInfo?.adapter == null ? {} : { adapter: runtimeInfo.adapter }),
     },
     model: { requested: resolved.model.requested },

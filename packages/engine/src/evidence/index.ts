@@ -8,8 +8,10 @@ export { listArtefacts } from './list-artefacts.ts';
 export { prepareSeal, signSeal, type PreparedSeal, type Seal } from './seal.ts';
 export {
   findChainBreak,
+  findChainBreakIn,
   listNewestSeals,
   listSeals,
+  walkSeals,
   nextLink,
   refuseLostSeal,
   type RecordedSeal,

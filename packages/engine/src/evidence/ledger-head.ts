@@ -15,7 +15,7 @@ import * as z from 'zod/mini';
 
 import { canonicalJson, findLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import { findSeal } from './find-seal.ts';
-import { listSeals, type RecordedSeal } from './seal-chain.ts';
+import { walkSeals, type RecordedSeal } from './seal-chain.ts';
 
 const LedgerHead = z.object({
   ledger: z.string(),
@@ -78,7 +78,8 @@ export function openLedgerHeads(folder: string): LedgerHeads {
       return verdict;
     },
     accept(stateDir, ledger) {
-      const newest = ledger === null ? undefined : listSeals(ledger).at(-1);
+      let newest: RecordedSeal | undefined;
+      for (const recorded of ledger === null ? [] : walkSeals(ledger)) newest = recorded;
       write(stateDir, newest === undefined ? null : describeHead(stateDir, newest));
     },
     prune(before) {
@@ -109,9 +110,8 @@ function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | '
   // A new ledger has an id from the start; one without an id is an older copy.
   if (id === null || id === head.ledger) return 'rolled-back';
   // The id is only a row. The signed seals of a ledger name it too, and that is the proof.
-  return listSeals(ledger).some(({ seal }) => seal.chain?.ledger === head.ledger)
-    ? 'rolled-back'
-    : 'replaced';
+  for (const { seal } of walkSeals(ledger)) if (seal.chain?.ledger === head.ledger) return 'rolled-back';
+  return 'replaced';
 }
 
 /** A damaged run does not have its seal either. */

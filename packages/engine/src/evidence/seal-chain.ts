@@ -2,6 +2,7 @@
  * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is removed from
  * the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is removed from the end.
  */
+import { shareTurn } from '@caisson/ground';
 import { knownTypeOf } from '@caisson/protocol';
 
 import { getLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
@@ -28,11 +29,17 @@ export function nextLink(ledger: Ledger): RecordedLink {
   };
 }
 
-/** Every seal of the ledger in the order in which they were recorded. */
-export function listSeals(ledger: Ledger, afterOffset = 0): RecordedSeal[] {
-  return ledger
-    .read({ after: afterOffset, types: ['evidence.sealed'] })
-    .flatMap((event) => readSeal(event) ?? []);
+/** Every seal of the ledger in the order in which they were recorded, read as they are asked for. */
+export function* walkSeals(ledger: Ledger): Generator<RecordedSeal> {
+  for (const event of ledger.walk({ types: ['evidence.sealed'] })) {
+    const seal = readSeal(event);
+    if (seal !== null) yield seal;
+  }
+}
+
+/** The same at once: for those who compare all with all. */
+export function listSeals(ledger: Ledger): RecordedSeal[] {
+  return [...walkSeals(ledger)];
 }
 
 /**
@@ -80,24 +87,43 @@ export function refuseLostSeal(ledger: Ledger, runId: string, events: readonly S
 }
 
 /** The first break of the chain, in words; null when every seal follows the one before it. */
-export function findChainBreak(seals: readonly RecordedSeal[]): string | null {
-  let before: RecordedSeal | undefined;
+export function findChainBreak(seals: Iterable<RecordedSeal>): string | null {
+  const findBreak = createChainCheck();
   for (const current of seals) {
-    const link = current.seal.chain;
-    const at = `the seal of ${current.runId}`;
-    if (link === undefined && before?.seal.chain !== undefined) return `${at} has no place in the chain`;
-    if (link !== undefined) {
-      const last = before?.seal;
-      if (link.previous !== (last?.envelopeRef ?? null))
-        return `${at} (number ${link.number}) follows a seal that is not in this ledger: a run was removed`;
-      if (link.number !== (last?.chain?.number ?? 0) + 1)
-        return `${at} is number ${link.number}, and ${(last?.chain?.number ?? 0) + 1} was its turn`;
-      if (last?.chain !== undefined && last.chain.ledger !== link.ledger)
-        return `${at} was made in another ledger`;
-    }
-    before = current;
+    const broken = findBreak(current);
+    if (broken !== null) return broken;
   }
   return null;
+}
+
+/** The same for the seals of a ledger, in turns of the event loop: there may be many. */
+export async function findChainBreakIn(ledger: Ledger): Promise<string | null> {
+  const findBreak = createChainCheck();
+  for (const current of walkSeals(ledger)) {
+    await shareTurn();
+    const broken = findBreak(current);
+    if (broken !== null) return broken;
+  }
+  return null;
+}
+
+/** Given one seal after the other, says what is wrong with the place of each. */
+function createChainCheck(): (current: RecordedSeal) => string | null {
+  let before: RecordedSeal | undefined;
+  return (current) => {
+    const last = before?.seal;
+    before = current;
+    const link = current.seal.chain;
+    const at = `the seal of ${current.runId}`;
+    if (link === undefined) return last?.chain === undefined ? null : `${at} has no place in the chain`;
+    if (link.previous !== (last?.envelopeRef ?? null))
+      return `${at} (number ${link.number}) follows a seal that is not in this ledger: a run was removed`;
+    if (link.number !== (last?.chain?.number ?? 0) + 1)
+      return `${at} is number ${link.number}, and ${(last?.chain?.number ?? 0) + 1} was its turn`;
+    if (last?.chain !== undefined && last.chain.ledger !== link.ledger)
+      return `${at} was made in another ledger`;
+    return null;
+  };
 }
 
 /** Throws when the signed place is not the recorded one, or the seal before it is not in the ledger. */

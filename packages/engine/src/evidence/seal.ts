@@ -30,10 +30,10 @@ export interface Seal {
   readonly sealRef: SealRef;
 }
 
-/** A checked run whose parts are in the store: everything except the signature. */
+/** A checked run: everything except the signature. Its manifest and result are stored beside the envelope, in one wait. */
 export interface PreparedSeal {
   readonly input: SealInput;
-  readonly manifestDigest: string;
+  readonly manifest: ReturnType<typeof encodeManifest>;
   readonly merkleRoot: string;
   readonly resultDigest: string | null;
 }
@@ -41,29 +41,25 @@ export interface PreparedSeal {
 /** Does what needs no key and no place in the chain. Refuses what a verifier would refuse. */
 export async function prepareSeal(input: SealInput): Promise<PreparedSeal> {
   await refuseUnsound(input);
-  const manifest = encodeManifest(input.manifest);
-  await Promise.all([
-    input.store.putBlob(manifest.bytes),
-    ...(input.resultBytes === null ? [] : [input.store.putBlob(input.resultBytes)]),
-  ]);
   return {
     input,
-    manifestDigest: manifest.digest,
+    manifest: encodeManifest(input.manifest),
     merkleRoot: merkleRoot(input.events.map((event) => event.hash)),
     resultDigest: input.resultBytes === null ? null : hash('sha256', input.resultBytes),
   };
 }
 
-/** Binds the inputs, the events, the outputs and the seal before it with one signature. */
+/** Binds the inputs, the events, the outputs and the seal before it with one signature. All of it is in the store then. */
 export async function signSeal(
   prepared: PreparedSeal,
   key: SigningKey,
   link: RecordedLink | null,
 ): Promise<Seal> {
-  const { input, manifestDigest, resultDigest } = prepared;
+  const { input, manifest, resultDigest } = prepared;
+  const { store, resultBytes } = input;
   const payload = encodeStatement({
     manifest: input.manifest,
-    manifestDigest,
+    manifestDigest: manifest.digest,
     events: input.events,
     merkleRoot: prepared.merkleRoot,
     resultDigest,
@@ -72,12 +68,16 @@ export async function signSeal(
     chain: link === null ? null : { ledger: link.ledger, number: link.number, previous: link.previous },
   });
   const envelope = await signEnvelope(payload, key);
-  const stored = await input.store.putBlob(encodeEnvelope(envelope));
+  const [stored] = await Promise.all([
+    store.putBlob(encodeEnvelope(envelope)),
+    store.putBlob(manifest.bytes),
+    ...(resultBytes === null ? [] : [store.putBlob(resultBytes)]),
+  ]);
   return {
     envelope,
     sealRef: {
       envelopeRef: stored.digest,
-      manifestRef: manifestDigest,
+      manifestRef: manifest.digest,
       keyId: key.keyId,
       ...(link === null ? {} : { chain: link }),
     },

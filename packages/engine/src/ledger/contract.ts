@@ -5,7 +5,7 @@
 //  L2 `seq` counts each run from 1 and `offset` counts everything from 1, both without holes.
 //  L3 an event never changes; each is chained by sha256 to the one before it in its run.
 //  L4 appending an existing id adds nothing and returns what was stored.
-//  L5 a run is accepted once and ends once (invariant 1); illegal moves are refused inside the transaction.
+//  L5 a run or thread is accepted once and ends once (invariant 1); illegal moves are refused inside the transaction.
 //  L6 damage is named when it is read, never skipped.
 //  L7 a projection can be dropped and rebuilt from the events alone.
 // Implementers must not answer from memory what another process may have changed in the file.
@@ -17,17 +17,20 @@ import type {
   Question,
   RunStatus,
   TerminalType,
+  ThreadRow,
   UnknownContent,
 } from '@caisson/protocol';
 import type { ApprovalRow } from './approval-row.ts';
-import type { ApprovalFilter, IdPart, RunFilter } from './run-filter.ts';
+import type { ApprovalFilter, IdPart, RunFilter, ThreadFilter, WaitingBranch } from './run-filter.ts';
+import type { VerifyAllReport, VerifyReport } from './verify-report.ts';
 import type { KeyValues, Leases } from './working-rows.ts';
 
 export * from './approval-row.ts';
 export * from './run-filter.ts';
+export * from './verify-report.ts';
 export * from './working-rows.ts';
 
-/** A fact to be recorded. `runId: null` is the project's own stream. */
+/** A fact to be recorded. `runId` is the stream's id: a run, a thread (`thread_…`), or `null` for the project. */
 export interface NewEvent {
   /** Makes the append idempotent; generated when absent. */
   readonly id?: string;
@@ -106,6 +109,12 @@ export interface RunRow {
   readonly appliedWithConflicts?: true;
   /** When its contents were deleted on request. */
   readonly forgottenAt?: string;
+  /** Of a run on a remote repository: whether its branch goes there. */
+  readonly pushes?: boolean;
+  /** Present while the branch that it made waits for a person. */
+  readonly waitingBranch?: WaitingBranch;
+  /** Of a task of a pool of workers; `drainedAt`: when its branch, which timed out, was taken over. */
+  readonly worker?: { readonly pool: string; readonly branch?: string; readonly drainedAt?: string };
 }
 
 export interface AttemptRow {
@@ -154,23 +163,7 @@ export interface ReadQuery {
   readonly types?: readonly EventType[];
 }
 
-export interface VerifyReport {
-  readonly ok: boolean;
-  readonly runId: string | null;
-  readonly count: number;
-  readonly head: string;
-  readonly isEnded: boolean;
-  readonly problems: readonly string[];
-}
-
-export interface VerifyAllReport {
-  readonly ok: boolean;
-  readonly events: number;
-  readonly runs: number;
-  readonly problems: readonly string[];
-  /** The events are sound, and only rows that were derived from them are wrong: `rebuildProjections` fixes that. */
-  readonly isRebuildable: boolean;
-}
+type WalkQuery = Pick<ReadQuery, 'after' | 'types'>;
 
 /** Something was committed: by this process, or by another one. */
 export interface LedgerChange {
@@ -213,11 +206,16 @@ export interface Ledger {
   read(query?: ReadQuery & { readonly types?: never }): StoredEvent[];
   /** The same for some types alone, without events under their name that this version cannot read. */
   read<T extends EventType>(query: ReadQuery & { readonly types: readonly T[] }): StoredOf<T>[];
+  /** Everything in global order, as `read` gives it, a page at a time: memory does not grow with the ledger. */
+  walk(query?: WalkQuery & { readonly types?: never }): Generator<StoredEvent>;
+  walk<T extends EventType>(query: WalkQuery & { readonly types: readonly T[] }): Generator<StoredOf<T>>;
   /** All of a run, as `read` gives it, in pieces between which the event loop is free: a run may have thousands. */
   readRun(runId: string): Promise<StoredEvent[]>;
   /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
+  /** The same, a page at a time. */
+  walkRuns(filter?: Omit<RunFilter, 'limit' | 'after'>): Generator<RunRow>;
   run(runId: string): RunRow | null;
   /** The whole ids with this part, the newest first. */
   runIds(part: IdPart, limit: number): string[];
@@ -228,11 +226,14 @@ export interface Ledger {
   approvals(filter?: ApprovalFilter): ApprovalRow[];
   approval(approvalId: string): ApprovalRow | null;
   spend(filter?: { session?: string; day?: string }): SpendRow[];
+  threads(filter?: ThreadFilter): ThreadRow[];
+  thread(threadId: string): ThreadRow | null;
   /** The `offset` of the newest event; 0 when there is none. */
   lastOffset(): number;
   rebuildProjections(): void;
   verifyRun(runId: string | null): VerifyReport;
-  verifyAll(): VerifyAllReport;
+  /** Memory does not grow with the ledger. Progress is counted in events. */
+  verifyAll(onProgress?: (done: number, total: number) => void): VerifyAllReport;
   readonly leases: Leases;
   readonly kv: KeyValues;
   /**

@@ -6,6 +6,7 @@ import type {
   Ledger,
   LedgerChange,
   ReadQuery,
+  RunFilter,
   RunRow,
   StoredEvent,
   StoredOf,
@@ -22,10 +23,16 @@ import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
 import { project } from './project.ts';
 import { createEventIds } from './event-ids.ts';
-import { readRecords, readRunInTurns, walkAll } from './read-chain.ts';
+import { readRecords, readRunInTurns, walkPages } from './read-chain.ts';
 import type { Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
+import { walkAll } from './walk-all.ts';
+
+/** A walk through the runs reads so many at once. */
+const RUNS_PAGE = 256;
+/** So many events are replayed before their rows are written. */
+const REBUILT_AT_ONCE = 4096;
 
 export interface LedgerOptions {
   readonly createEventId?: () => string;
@@ -65,6 +72,7 @@ export function createLedger(
       const isReadable = (event: StoredEvent) => query.types === undefined || event.type !== 'unknown';
       return events.filter(isReadable) as StoredOf<T>[];
     },
+    walk: <T extends EventType>(query: WalkQuery = {}) => walkStored<T>(storage, reading, query),
     readRun: (runId) => readStored(storage, reading, runId),
     findLast: (type) => {
       const record = reading(() => findLast(storage, type));
@@ -74,7 +82,7 @@ export function createLedger(
     lastOffset: () => reading(() => storage.total().count),
     rebuildProjections: () => writing(() => rebuild(storage)),
     verifyRun: (runId) => reading(() => verifyRun(storage, runId)),
-    verifyAll: () => reading(() => verifyAll(storage)),
+    verifyAll: (onProgress) => reading(() => verifyAll(storage, onProgress)),
     leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
     alone,
@@ -90,6 +98,19 @@ export function createLedger(
       return closing;
     },
   };
+}
+
+type WalkQuery = Pick<ReadQuery, 'after' | 'types'>;
+
+function* walkStored<T extends EventType>(
+  storage: Storage,
+  reading: <R>(work: () => R) => R,
+  query: WalkQuery,
+): Generator<StoredOf<T>> {
+  for (const record of walkPages(storage, reading, query)) {
+    const event = toStoredEvent(record);
+    if (query.types === undefined || event.type !== 'unknown') yield event as StoredOf<T>;
+  }
 }
 
 /** Parsing is a part of the work, so it shares the turns, too. */
@@ -108,6 +129,7 @@ async function readStored(
 
 type Rows =
   | 'runs'
+  | 'walkRuns'
   | 'run'
   | 'runIds'
   | 'attempts'
@@ -115,13 +137,24 @@ type Rows =
   | 'question'
   | 'approvals'
   | 'approval'
-  | 'spend';
+  | 'spend'
+  | 'threads'
+  | 'thread';
 
 /** The projections. */
 function readsRows(storage: Storage, reading: <T>(work: () => T) => T): Pick<Ledger, Rows> {
   const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
+  const runs = (filter: RunFilter = {}): RunRow[] => reading(() => storage.runs(filter).map(toRunRow));
   return {
-    runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),
+    runs,
+    *walkRuns(filter = {}) {
+      for (let page = runs({ ...filter, limit: RUNS_PAGE }); ;) {
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < RUNS_PAGE) return;
+        page = runs({ ...filter, limit: RUNS_PAGE, after: last.runId });
+      }
+    },
     run: (runId) =>
       reading(() => {
         const run = storage.run(runId);
@@ -134,6 +167,8 @@ function readsRows(storage: Storage, reading: <T>(work: () => T) => T): Pick<Led
     approvals: (filter = {}) => reading(() => storage.approvals(filter)),
     approval: (approvalId) => reading(() => storage.approval(approvalId)),
     spend: (filter = {}) => reading(() => storage.spends(filter)),
+    threads: (filter = {}) => reading(() => storage.threads(filter)),
+    thread: (threadId) => reading(() => storage.thread(threadId)),
   };
 }
 
@@ -185,10 +220,15 @@ function createTransactions(storage: Storage, demandOpen: () => void, isChanged:
   return { reading, writing, writingWorking, alone };
 }
 
-/** Forgets every row and replays all events; the truth itself is not touched (L7). */
+/** Forgets every row and replays all events, piece by piece; the truth itself is not touched (L7). */
 function rebuild(storage: Storage): void {
   storage.clearProjections();
-  const draft = new Draft(storage);
-  for (const record of walkAll(storage, 0)) project(toStoredEvent(record), draft);
+  let draft = new Draft(storage);
+  for (const record of walkAll(storage, 0)) {
+    project(toStoredEvent(record), draft);
+    if (record.offset % REBUILT_AT_ONCE !== 0) continue;
+    storage.apply(draft);
+    draft = new Draft(storage);
+  }
   storage.apply(draft);
 }

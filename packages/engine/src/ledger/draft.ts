@@ -1,3 +1,4 @@
+import type { ThreadRow } from '@caisson/protocol';
 import type { ApprovalRow, AttemptRow, QuestionRow, SpendRow } from './contract.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState, StreamState } from './ledger-view.ts';
@@ -17,6 +18,7 @@ export class Draft implements LedgerView {
   readonly #questions = new Overlay<string, QuestionRow>();
   readonly #approvals = new Overlay<string, ApprovalRow>();
   readonly #spends = new Overlay<string, SpendRow>();
+  readonly #threads = new Overlay<string, ThreadRow>();
 
   constructor(base: LedgerView) {
     this.#base = base;
@@ -65,6 +67,10 @@ export class Draft implements LedgerView {
     return this.#spends.get(runId) ?? this.#base.spend(runId);
   }
 
+  thread(threadId: string): ThreadRow | null {
+    return this.#threads.get(threadId) ?? this.#base.thread(threadId);
+  }
+
   /** Adds an event and moves the heads on. A generated id cannot be looked up again. */
   addEvent(record: EventRecord, isIdGiven: boolean, stream: StreamState, total: StreamHead): void {
     this.events.push(record);
@@ -93,6 +99,10 @@ export class Draft implements LedgerView {
     this.#spends.set(row.runId, row);
   }
 
+  putThread(row: ThreadRow): void {
+    this.#threads.set(row.threadId, row);
+  }
+
   changedStreams(): Iterable<[string | null, StreamState]> {
     return this.#streams.entries();
   }
@@ -117,6 +127,10 @@ export class Draft implements LedgerView {
     return this.#spends.values();
   }
 
+  changedThreads(): ThreadRow[] {
+    return this.#threads.values();
+  }
+
   /** Adds what a call's draft would write. */
   absorb(other: Draft): void {
     for (const record of other.events) this.events.push(record);
@@ -128,10 +142,11 @@ export class Draft implements LedgerView {
     this.#questions.absorb(other.#questions);
     this.#approvals.absorb(other.#approvals);
     this.#spends.absorb(other.#spends);
+    this.#threads.absorb(other.#threads);
   }
 }
 
-/** A map that costs nothing until it is used: most calls touch one table of seven. */
+/** A map that costs nothing until it is used: most calls touch one table of eight. */
 class Overlay<K, V> {
   #rows: Map<K, V> | null = null;
 

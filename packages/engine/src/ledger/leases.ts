@@ -21,6 +21,7 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
       reading(() => rows.queue(pool))
         .sort(byTurn(nowMs))
         .map(({ runId, hostId }) => ({ runId, pool, hostId })),
+    findHead: (pool, nowMs) => reading(() => headOf(rows, pool, nowMs)),
     queueLength: (pool) => reading(() => rows.queueCount(pool)),
     tryHold: (name, holder, hostId = holder) =>
       writing(() => {
@@ -61,8 +62,12 @@ function chanceOf(
   const slot = rows.slot(runId);
   if (slot !== null) return slot.hostId === hostId ? 'taken' : 'not-head';
   if (rows.slots(pool).length >= limit) return 'full';
+  return headOf(rows, pool, nowMs) === runId ? 'taken' : 'not-head';
+}
+
+function headOf(rows: WorkingRows, pool: string, nowMs: number): string | null {
   const [head] = rows.queueFronts(pool).sort(byTurn(nowMs));
-  return head?.runId === runId ? 'taken' : 'not-head';
+  return head?.runId ?? null;
 }
 
 function take(rows: WorkingRows, request: TakeRequest): 'taken' | 'full' | 'not-head' {

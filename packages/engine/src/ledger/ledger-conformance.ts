@@ -9,6 +9,7 @@ import { describeLives } from './conformance/lives.ts';
 import type { OpenLedger } from './conformance/open-ledger.ts';
 import { describePages } from './conformance/pages.ts';
 import { describeReading } from './conformance/reading.ts';
+import { describeThreads } from './conformance/threads.ts';
 import { describeWatching } from './conformance/watching.ts';
 
 /** Proves the promises L1 to L7 of `contract.ts` for the ledgers that `open` gives. */
@@ -17,6 +18,7 @@ export function describeLedger(name: string, open: OpenLedger): void {
     describeAppending(open);
     describeReading(open);
     describeLives(open);
+    describeThreads(open);
     describePages(open);
     describeLeases(open);
     describeEpochs(open);

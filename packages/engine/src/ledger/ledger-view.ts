@@ -1,3 +1,4 @@
+import type { ThreadRow } from '@caisson/protocol';
 import type { ApprovalRow, AttemptRow, QuestionRow, RunRow, SpendRow } from './contract.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 
@@ -25,4 +26,5 @@ export interface LedgerView {
   approval(approvalId: string): ApprovalRow | null;
   openApprovals(runId: string): ApprovalRow[];
   spend(runId: string): SpendRow | null;
+  thread(threadId: string): ThreadRow | null;
 }

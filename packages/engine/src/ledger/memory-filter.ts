@@ -1,4 +1,5 @@
-import type { RunFilter } from './contract.ts';
+import type { ThreadRow } from '@caisson/protocol';
+import type { RunFilter, ThreadFilter } from './contract.ts';
 import type { RunState } from './ledger-view.ts';
 
 /** The runs of a list in their order, from the cursor to the limit. */
@@ -10,6 +11,20 @@ export function filterRuns(runs: readonly RunState[], filter: RunFilter): RunSta
   return runs
     .filter((run) => isListed(run, filter))
     .filter((run) => after === undefined || compare(run, after) > 0)
+    .toSorted(compare)
+    .slice(0, filter.limit);
+}
+
+/** The same of threads. */
+export function filterThreads(threads: readonly ThreadRow[], filter: ThreadFilter): ThreadRow[] {
+  const after = threads.find(({ threadId }) => threadId === filter.after);
+  if (filter.after !== undefined && after === undefined) return [];
+  const direction = filter.newestFirst === true ? -1 : 1;
+  const compare = (a: ThreadRow, b: ThreadRow): number => direction * (a.acceptedOffset - b.acceptedOffset);
+  return threads
+    .filter((row) => isAsked(filter.workflow, row.workflow))
+    .filter((row) => filter.status === undefined || [filter.status].flat().includes(row.status))
+    .filter((row) => after === undefined || compare(row, after) > 0)
     .toSorted(compare)
     .slice(0, filter.limit);
 }
@@ -27,6 +42,7 @@ function isListed(run: RunState, filter: RunFilter): boolean {
     isAsked(filter.continues, run.continues) &&
     isAsked(filter.idempotencyKey, run.idempotencyKey) &&
     isAsked(filter.unsealed, run.unsealed) &&
+    isAsked(filter.waitingBranch, run.waitingBranch) &&
     (filter.ids?.includes(run.runId) ?? true) &&
     run.acceptedAt >= (filter.since ?? '') &&
     (filter.until === undefined || run.acceptedAt < filter.until) &&

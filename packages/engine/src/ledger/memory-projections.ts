@@ -1,3 +1,4 @@
+import type { ThreadRow } from '@caisson/protocol';
 import type {
   ApprovalFilter,
   ApprovalRow,
@@ -6,10 +7,12 @@ import type {
   QuestionRow,
   RunFilter,
   SpendRow,
+  ThreadFilter,
 } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
-import { filterRuns, isAsked } from './memory-filter.ts';
+import { filterRuns, filterThreads, isAsked } from './memory-filter.ts';
+import type { RowTable } from './storage.ts';
 
 /** Finds and stores the projections. Rows go in and out by value, as they do with a file. */
 export function createMemoryProjections(runs: Map<string, RunState>) {
@@ -17,6 +20,7 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
   const questions = new Map<string, QuestionRow>();
   const approvals = new Map<string, ApprovalRow>();
   const spends = new Map<string, SpendRow>();
+  const threads = new Map<string, ThreadRow>();
   return {
     put(draft: Draft): void {
       for (const row of draft.changedRuns()) runs.set(row.runId, copy(row));
@@ -25,6 +29,7 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
       for (const row of draft.changedQuestions()) questions.set(row.questionId, copy(row));
       for (const row of draft.changedApprovals()) approvals.set(row.approvalId, copy(row));
       for (const row of draft.changedSpends()) spends.set(row.runId, copy(row));
+      for (const row of draft.changedThreads()) threads.set(row.threadId, copy(row));
     },
     run: (runId: string) => copy(runs.get(runId) ?? null),
     runByIdempotencyKey: (key: string) =>
@@ -36,6 +41,8 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
     openApprovals: (runId: string) =>
       copy(filterApprovals([...approvals.values()], { runId, status: 'open' })),
     spend: (runId: string) => copy(spends.get(runId) ?? null),
+    thread: (threadId: string) => copy(threads.get(threadId) ?? null),
+    threads: (filter: ThreadFilter) => copy(filterThreads([...threads.values()], filter)),
     runs: (filter: RunFilter) => copy(filterRuns([...runs.values()], filter)),
     runIds: (part: IdPart, limit: number) =>
       [...runs.keys()]
@@ -57,7 +64,12 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
           .filter((row) => isAsked(filter.session, row.session) && isAsked(filter.day, row.day))
           .sort((a, b) => (a.runId < b.runId ? -1 : 1)),
       ),
-    clearProjections: () => [runs, attempts, questions, approvals, spends].forEach((table) => table.clear()),
+    countRows: (table: RowTable) =>
+      table === 'attempts'
+        ? [...attempts.values()].flat().length
+        : { runs, questions, approvals, spend: spends, threads }[table].size,
+    clearProjections: () =>
+      [runs, attempts, questions, approvals, spends, threads].forEach((table) => table.clear()),
   };
 }
 

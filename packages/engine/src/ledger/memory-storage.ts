@@ -41,6 +41,7 @@ export function createMemoryStorage(): Storage {
     eventAt: (offset) => events[offset - 1] ?? null,
     eventsFrom: (afterOffset, limit) => events.slice(afterOffset, afterOffset + limit),
     streamIds: () => [...streams.keys()],
+    countStreams: () => streams.size,
     end: (runId) => {
       const stream = streams.get(runId);
       return stream?.isEnded === true ? stream : null;

@@ -42,12 +42,16 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
       count: record.seq,
       head: record.hash,
       headOffset: record.offset,
-      isEnded: stream.isEnded || (projected !== null && isTerminal(event.type)),
+      isEnded: stream.isEnded || (projected !== null && endsStream(event.type)),
     },
     { count: record.offset, head: record.hash },
   );
   if (projected !== null) project({ ...projected, offset: record.offset }, draft);
   return record;
+}
+
+function endsStream(type: string): boolean {
+  return isTerminal(type) || type === 'thread.ended';
 }
 
 function linkRecord(event: AdmittedEvent, stream: StreamState, offset: number): EventRecord {

@@ -15,10 +15,13 @@ import {
   type UnknownContent,
 } from '@caisson/protocol';
 import { DEFAULT_POOL } from './contract.ts';
-import type { AttemptRow, EventFrame, QuestionRow, SpendRow } from './contract.ts';
+import type { AttemptRow, EventFrame, SpendRow } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
+import { projectBranch } from './project-branch.ts';
 import { projectApprovals } from './project-approvals.ts';
+import { projectQuestion } from './project-questions.ts';
+import { projectThreads } from './project-threads.ts';
 
 /** The part of a stored event that projections read. */
 export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offset'> &
@@ -31,6 +34,10 @@ const BESIDE_LIFE: ReadonlySet<string> = new Set<EventType>([
   'evidence.sealed',
   'run.applied',
   'run.forgotten',
+  'timeout.drained',
+  'branch.pushed',
+  'branch.push-failed',
+  'branch.dropped',
 ]);
 
 /** True for the few types that change a row; the rest need not be read. */
@@ -40,6 +47,7 @@ export function isProjected(type: string): boolean {
     type.startsWith('attempt.') ||
     type.startsWith('question.') ||
     type.startsWith('approval.') ||
+    type.startsWith('thread.') ||
     BESIDE_LIFE.has(type)
   );
 }
@@ -48,13 +56,14 @@ export function isProjected(type: string): boolean {
 export function project(event: ProjectedEvent, draft: Draft): void {
   if (event.runId === null || !isProjected(knownTypeOf(event))) return;
   const run = projectRun(draft.run(event.runId), event);
-  if (run !== null) draft.putRun(run);
+  if (run !== null) draft.putRun(projectBranch(run, event));
   if (event.attempt > 0) {
     const attempt = projectAttempt(draft.attempt(event.runId, event.attempt), event);
     if (attempt !== null) draft.putAttempt(attempt);
   }
   projectQuestion(draft, event);
   projectApprovals(draft, event);
+  projectThreads(draft, event);
   const spend = projectSpend(draft.spend(event.runId), event, run?.session ?? null);
   if (spend !== null) draft.putSpend(spend);
 }
@@ -80,6 +89,12 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
       return definedOnly({ ...row, unsealed: undefined });
     case 'run.applied':
       return appliedRun(row, event);
+    case 'timeout.drained':
+      return row.worker === undefined ? row : { ...row, worker: { ...row.worker, drainedAt: event.at } };
+    case 'branch.pushed':
+    case 'branch.push-failed':
+    case 'branch.dropped':
+      return row;
     case 'run.forgotten':
       return definedOnly({ ...row, unsealed: undefined, forgottenAt: event.at });
     default:
@@ -94,6 +109,7 @@ export function queuedIn(run: RunState): string | null {
 
 function acceptedRun(event: ProjectedEvent): RunState {
   const data: Partial<DataOf<'dispatch.accepted'>> = event.type === 'dispatch.accepted' ? event.data : {};
+  const { task } = data;
   return definedOnly({
     runId: event.runId ?? '',
     status: 'queued',
@@ -109,6 +125,8 @@ function acceptedRun(event: ProjectedEvent): RunState {
     description: data.task?.description ?? '',
     runtime: data.runtime,
     agent: data.agent ?? data.resolved?.agent?.name,
+    pushes: data.repository === undefined ? undefined : data.repository.push === true,
+    worker: task?.pool === undefined ? undefined : definedOnly({ pool: task.pool, branch: task.branch }),
   });
 }
 
@@ -165,37 +183,6 @@ export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): A
       return definedOnly({ ...base, endedAt: event.at, ending: type, failure });
     }
   }
-}
-
-function projectQuestion(draft: Draft, event: ProjectedEvent): void {
-  if (event.type === 'question.asked') return draft.putQuestion(askedQuestion(event, event.data));
-  if (event.type !== 'question.expired' && event.type !== 'question.answered') return;
-  const row = draft.question(event.data.questionId);
-  if (row === null) return;
-  const closed =
-    event.type === 'question.expired'
-      ? { status: 'expired' as const }
-      : { status: 'answered' as const, answer: event.data.answer, continuedBy: event.data.continuedBy };
-  draft.putQuestion(definedOnly<QuestionRow>({ ...row, ...closed, closedAt: event.at }));
-}
-
-function askedQuestion(
-  event: Pick<ProjectedEvent, 'runId' | 'attempt' | 'at' | 'offset'>,
-  { questionId, text, options, context, partialState, deadlineAt }: DataOf<'question.asked'>,
-): QuestionRow {
-  return definedOnly({
-    questionId,
-    runId: event.runId ?? '',
-    attempt: event.attempt,
-    status: 'open',
-    text,
-    options,
-    context,
-    partialState,
-    askedAt: event.at,
-    askedOffset: event.offset,
-    deadlineAt,
-  });
 }
 
 /** What the run has cost after `event`, or `null` when it changes nothing. */

@@ -2,12 +2,12 @@
 
 import { shareTurn } from '@caisson/ground';
 import type { ReadQuery } from './contract.ts';
+import { checkEnd, checkRecord, misplaced, missing, wrongHead } from './chain-checks.ts';
 import { LedgerCorruptError } from './errors.ts';
-import { hashRecord, ZERO_HASH } from './event-record.ts';
-import type { EventRecord } from './event-record.ts';
+import { ZERO_HASH, type EventRecord } from './event-record.ts';
 import type { Storage } from './storage.ts';
+import { WALK_PAGE, walkAll } from './walk-all.ts';
 
-const PAGE = 512;
 /** So many records are less than a millisecond. */
 const STEP = 32;
 
@@ -111,98 +111,21 @@ function checkEmpty(storage: Storage, runId: string | null): void {
   throw new LedgerCorruptError(storage.file, 'the run is known but its stream is not', { runId, seq: 1 });
 }
 
-/** Everything from a cursor to the end, in global order; throws where it is damaged. */
-export function* walkAll(storage: Storage, afterOffset: number): Generator<EventRecord> {
-  const { file } = storage;
-  const total = storage.total();
-  const heads = new Map<string | null, { seq: number; hash: string }>();
-  let offset = afterOffset;
-  let newest: string | null = null;
+/**
+ * Everything from a cursor to the end, each page in a transaction of its own: memory does not grow with the ledger, and
+ * writers do not wait. Events never change (L3); what is appended meanwhile comes, too.
+ */
+export function* walkPages(
+  storage: Storage,
+  reading: <T>(work: () => T) => T,
+  query: Pick<ReadQuery, 'after' | 'types'>,
+): Generator<EventRecord> {
+  const types = query.types === undefined ? null : new Set<string>(query.types);
+  let after = query.after ?? 0;
   for (;;) {
-    const page = storage.eventsFrom(offset, PAGE);
-    for (const record of page) {
-      if (record.offset !== offset + 1) throw holeAt(file, offset + 1);
-      const before = heads.get(record.runId) ?? predecessor(storage, record);
-      if (record.seq !== before.seq + 1) throw missing(file, record.runId, before.seq + 1);
-      checkRecord(file, record, before.hash);
-      heads.set(record.runId, { seq: record.seq, hash: record.hash });
-      newest = record.hash;
-      offset = record.offset;
-      yield record;
-    }
-    if (page.length < PAGE) break;
+    const page = reading(() => readRecords(storage, { after, limit: WALK_PAGE }));
+    for (const record of page) if (types === null || types.has(record.type)) yield record;
+    after = page.at(-1)?.offset ?? after;
+    if (page.length < WALK_PAGE) return;
   }
-  if (offset < total.count) throw holeAt(file, offset + 1);
-  if (offset > total.count && offset > afterOffset) {
-    throw new LedgerCorruptError(file, `it holds ${offset} events but was counted at ${total.count}`);
-  }
-  if (newest !== null && newest !== total.head) {
-    throw new LedgerCorruptError(file, 'its newest event is not the one that was recorded last');
-  }
-  for (const [runId, head] of heads) checkStreamEnd(storage, runId, head);
-}
-
-function checkStreamEnd(storage: Storage, runId: string | null, head: { seq: number; hash: string }): void {
-  const stream = storage.stream(runId);
-  if (head.seq < stream.count) throw missing(storage.file, runId, head.seq + 1);
-  if (head.hash !== stream.head) throw wrongHead(storage.file, runId, head.seq, 'recorded head');
-  checkEnd(storage, runId);
-}
-
-/** An ended run has a second record of its length: a missing tail cannot hide behind a changed count. */
-function checkEnd(storage: Storage, runId: string | null): void {
-  const stream = storage.stream(runId);
-  const end = storage.end(runId);
-  const where = { runId, seq: stream.count };
-  if (end === null && stream.isEnded)
-    throw new LedgerCorruptError(storage.file, 'its recorded end is missing', where);
-  if (end === null) return;
-  if (end.count > stream.count) throw missing(storage.file, runId, stream.count + 1, `ended at ${end.count}`);
-  if (end.count !== stream.count || end.head !== stream.head) {
-    throw wrongHead(storage.file, runId, stream.count, `recorded end (${end.count} events)`);
-  }
-}
-
-function checkRecord(file: string, record: EventRecord, prevHash: string): void {
-  const where = { runId: record.runId, seq: record.seq };
-  if (hashRecord(record) !== record.hash) {
-    throw new LedgerCorruptError(
-      file,
-      'the event does not match its own hash, so its content was changed',
-      where,
-    );
-  }
-  // The place of an event is in no hash: the links prove it, except for the first, which has none.
-  const isLinkedRightly = record.seq > 1 || record.prevOffset === 0;
-  if (record.prevHash !== prevHash || !isLinkedRightly) {
-    throw new LedgerCorruptError(file, 'the event does not continue the one before it', where);
-  }
-}
-
-function predecessor(storage: Storage, record: EventRecord): { seq: number; hash: string } {
-  if (record.seq === 1) return { seq: 0, hash: ZERO_HASH };
-  const before = storage.eventAt(record.prevOffset);
-  if (before === null) throw missing(storage.file, record.runId, record.seq - 1);
-  if (before.runId !== record.runId) throw misplaced(storage.file, record.runId, record.seq - 1, before);
-  return { seq: before.seq, hash: before.hash };
-}
-
-function misplaced(file: string, runId: string | null, seq: number, found: EventRecord): LedgerCorruptError {
-  const problem = `the event's place has seq ${found.seq} of ${found.runId ?? 'the project stream'}`;
-  return new LedgerCorruptError(file, problem, { runId, seq });
-}
-
-function missing(file: string, runId: string | null, seq: number, detail?: string): LedgerCorruptError {
-  return new LedgerCorruptError(file, `the event is missing${detail === undefined ? '' : ` (${detail})`}`, {
-    runId,
-    seq,
-  });
-}
-
-function holeAt(file: string, offset: number): LedgerCorruptError {
-  return new LedgerCorruptError(file, `the event at offset ${offset} is missing`);
-}
-
-function wrongHead(file: string, runId: string | null, seq: number, what: string): LedgerCorruptError {
-  return new LedgerCorruptError(file, `the stream does not end as its ${what} says`, { runId, seq });
 }

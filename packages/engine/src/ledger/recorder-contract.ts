@@ -15,6 +15,9 @@ export interface EventPlace {
 /** The place of an event that belongs to no attempt. */
 export const NO_ATTEMPT: EventPlace = { attempt: 0 };
 
+/** An event, with its time if that is not now. */
+export type PastContent = EventContent<DurableType> & Pick<EventPlace, 'at'>;
+
 /** The record of one run. */
 export interface RunRecord {
   /** Resolves when the event is durable. */
@@ -24,9 +27,13 @@ export interface RunRecord {
     place: EventPlace & { poolLimit?: PoolLimit },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
-  appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
+  appendAll(events: readonly PastContent[], attempt: number): Promise<readonly StoredEvent[]>;
+  /** The same as the last of a run or an attempt: after a record of what was lost (E3), and together with what is kept. */
+  appendLast(events: readonly PastContent[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event without a wait (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace): void;
+  /** The same for one that is soon followed by another: both are one commit (E4). */
+  keepWithNext<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace): void;
   /** Published now, never written. */
   publish<T extends LiveType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
@@ -41,4 +48,6 @@ export interface Recorder {
   of(runId: string | null, trace?: string, epoch?: number): RunRecord;
   /** Receives every event that this process records or publishes. */
   listen(listener: (event: PublishedEvent) => void): void;
+  /** Tries to write what any record still keeps; for a process that is about to close its ledger. */
+  flush(): Promise<void>;
 }

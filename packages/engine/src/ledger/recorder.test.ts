@@ -1,5 +1,5 @@
-import { systemClock } from '@caisson/ground';
-import { expect, test } from 'vitest';
+import { createManualClock, systemClock } from '@caisson/ground';
+import { expect, test, vi } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import {
   createMemoryLedger,
@@ -17,8 +17,12 @@ const ran = (exitCode: number) => ({ exitCode, durationMs: 1 });
 async function openRecord() {
   const ledger = createMemoryLedger();
   let isLocked = false;
-  const append: Ledger['append'] = (events, options) =>
-    isLocked ? Promise.reject(new LedgerBusyError(ledger.file)) : ledger.append(events, options);
+  const calls: string[][] = [];
+  const append: Ledger['append'] = async (events, options) => {
+    if (isLocked) throw new LedgerBusyError(ledger.file);
+    calls.push(events.map(({ type }) => type));
+    return ledger.append(events, options);
+  };
   const recorder = createRecorder({ ledger: { append }, clock: systemClock });
   const received: PublishedEvent[] = [];
   recorder.listen((event) => received.push(event));
@@ -27,7 +31,7 @@ async function openRecord() {
   const exits = (): unknown[] =>
     ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data.exitCode);
   const lock = (value: boolean): void => void (isLocked = value);
-  return { ledger, recorder, record, received, exits, lock };
+  return { ledger, recorder, record, received, exits, lock, calls };
 }
 
 /** Every write that was begun has been answered. */
@@ -122,4 +126,87 @@ test('a loss that happens while losses are recorded is recorded, too', async () 
   await record.flush();
   const counts = ledger.read({ types: ['events.lost'] }).map(({ data }) => data.count);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2);
+});
+
+test('what is kept is recorded in one call with what is appended behind it', async () => {
+  const { record, received, calls } = await openRecord();
+  record.keep('runtime.adapter.ran', ran(1), { attempt: 1 });
+  record.keepWithNext('runtime.adapter.ran', ran(2), { attempt: 1 });
+  const [queued] = await record.appendLast([{ type: 'run.queued', data: { position: 1, limit: 1 } }], 0);
+  expect(queued).toMatchObject({ type: 'run.queued', seq: 4 });
+  expect(calls.slice(1)).toEqual([['runtime.adapter.ran', 'runtime.adapter.ran', 'run.queued']]);
+  expect(received.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+});
+
+test('kept events that come together are recorded together, though nothing follows them', async () => {
+  const { recorder, record, calls } = await openRecord();
+  const both = Promise.withResolvers<void>();
+  recorder.listen(({ seq }) => seq === 3 && both.resolve());
+  for (const exit of [1, 2]) record.keep('runtime.adapter.ran', ran(exit), { attempt: 1 });
+  await both.promise;
+  expect(calls.slice(1)).toEqual([['runtime.adapter.ran', 'runtime.adapter.ran']]);
+});
+
+test('an event that waits for the next one is recorded without it, too', async () => {
+  const { recorder, record, exits } = await openRecord();
+  const recorded = Promise.withResolvers<void>();
+  recorder.listen(() => recorded.resolve());
+  record.keepWithNext('runtime.adapter.ran', ran(1), { attempt: 1 });
+  await recorded.promise;
+  expect(exits()).toEqual([1]);
+});
+
+test('a kept event that is refused takes no appended one with it, and is counted before the last', async () => {
+  const { ledger, record } = await openRecord();
+  record.keep('runtime.adapter.ran', { ...ran(1), signal: 'x'.repeat(5 * 1024 * 1024) }, { attempt: 1 });
+  record.keep('runtime.adapter.ran', ran(2), { attempt: 1 });
+  await record.appendLast([{ type: 'run.queued', data: { position: 1, limit: 1 } }], 0);
+  expect(ledger.read({ runId: RUN, after: 1 }).map(({ type }) => type)).toEqual([
+    'runtime.adapter.ran',
+    'events.lost',
+    'run.queued',
+  ]);
+});
+
+test('an event that is kept after a slow write is recorded, too', async () => {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger();
+  const gate = Promise.withResolvers<void>();
+  const append: Ledger['append'] = async (events, options) => {
+    await gate.promise;
+    return ledger.append(events, options);
+  };
+  const recorder = createRecorder({ ledger: { append }, clock });
+  const record = recorder.of(null);
+  const seen: number[] = [];
+  recorder.listen(({ seq }) => seen.push(seq));
+  const first = record.append('warning', { source: 'test', message: 'slow' }, { attempt: 0 });
+  record.keep('warning', { source: 'test', message: 'kept meanwhile' }, { attempt: 0 });
+  clock.advance(1000);
+  gate.resolve();
+  await first;
+  await vi.waitFor(() => expect(seen).toEqual([1, 2]));
+  await new Promise(setImmediate); // nothing is under way any more
+  record.keep('warning', { source: 'test', message: 'kept later' }, { attempt: 0 });
+  clock.advance(1000);
+  await vi.waitFor(() => expect(seen).toEqual([1, 2, 3]));
+});
+
+test('what all records keep is written before the ledger is closed', async () => {
+  const { ledger, recorder, record, exits } = await openRecord();
+  record.keepWithNext('runtime.adapter.ran', ran(1), { attempt: 1 });
+  const other = recorder.of(RUN);
+  other.keep('runtime.adapter.ran', ran(2), { attempt: 1 });
+  expect(exits()).toEqual([]);
+  await recorder.flush();
+  expect(exits()).toEqual([1, 2]);
+  await ledger.close();
+});
+
+test('an event has the time at which it happened', async () => {
+  const { record } = await openRecord();
+  const at = '2026-01-01T00:00:00.000Z';
+  const queued = { type: 'run.queued', data: { position: 1, limit: 1 } } as const;
+  const stored = await record.appendAll([{ ...queued, at }, queued], 0);
+  expect(stored.map((event) => event.at === at)).toEqual([true, false]);
 });

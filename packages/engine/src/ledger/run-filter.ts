@@ -1,4 +1,10 @@
-import type { RunStatus } from '@caisson/protocol';
+import type { RunStatus, ThreadStatus } from '@caisson/protocol';
+
+/**
+ * Of a run on a remote repository, while its branch is not there: `pending`, its host pushes it; `failed`, it tried; `kept`,
+ * a person has to. `late`: of a run that ran out of time, until it is taken over; on a remote, only where it is pushed.
+ */
+export type WaitingBranch = 'pending' | 'failed' | 'kept' | 'late';
 
 /** Which runs, in which order. Conditions add up. */
 export interface RunFilter {
@@ -11,6 +17,8 @@ export interface RunFilter {
   readonly idempotencyKey?: string;
   /** Only runs that have ended and have no seal. */
   readonly unsealed?: true;
+  /** Only runs whose branch waits like this. */
+  readonly waitingBranch?: WaitingBranch;
   /** Only these. */
   readonly ids?: readonly string[];
   /** Accepted then or later: RFC 3339 UTC with milliseconds, as the rows have it. */
@@ -23,6 +31,16 @@ export interface RunFilter {
   readonly order?: 'accepted' | 'ended';
   readonly newestFirst?: boolean;
   /** Begins behind this run in that order: the last one of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** Which threads, in the order of their acceptance. Conditions add up. */
+export interface ThreadFilter {
+  readonly workflow?: string;
+  readonly status?: ThreadStatus | readonly ThreadStatus[];
+  readonly newestFirst?: boolean;
+  /** Begins behind this thread in that order: the last one of the page before. */
   readonly after?: string;
   readonly limit?: number;
 }

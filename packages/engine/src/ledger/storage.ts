@@ -1,3 +1,4 @@
+import type { ThreadRow } from '@caisson/protocol';
 import type {
   ApprovalFilter,
   ApprovalRow,
@@ -8,6 +9,7 @@ import type {
   RunFilter,
   SlotRow,
   SpendRow,
+  ThreadFilter,
 } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
@@ -35,13 +37,16 @@ export interface Storage extends LedgerView {
 
   eventAt(offset: number): EventRecord | null;
   eventsFrom(afterOffset: number, limit: number): EventRecord[];
-  streamIds(): (string | null)[];
+  streamIds(): Iterable<string | null>;
+  /** Of those, how many have a recorded head or end. */
+  countStreams(): number;
   /** The length of the run at its end, once it has ended. */
   end(runId: string | null): StreamHead | null;
   /** Damage that the medium itself can find. */
   damage(): string[];
   /** Derived rows whose search columns differ from their content. */
   misfiled(): string[];
+  countRows(table: RowTable): number;
 
   runs(filter: RunFilter): RunState[];
   runIds(part: IdPart, limit: number): string[];
@@ -49,6 +54,7 @@ export interface Storage extends LedgerView {
   questions(filter: { runId?: string; status?: string }): QuestionRow[];
   approvals(filter: ApprovalFilter): ApprovalRow[];
   spends(filter: { session?: string; day?: string }): SpendRow[];
+  threads(filter: ThreadFilter): ThreadRow[];
   clearProjections(): void;
 
   readonly working: WorkingRows;
@@ -56,6 +62,10 @@ export interface Storage extends LedgerView {
   watchOthers(onChange: () => void): () => void;
   close(): void;
 }
+
+/** The projections. */
+export const ROW_TABLES = ['runs', 'attempts', 'questions', 'approvals', 'spend', 'threads'] as const;
+export type RowTable = (typeof ROW_TABLES)[number];
 
 /** Temporary rows; not part of the events. */
 export interface WorkingRows {

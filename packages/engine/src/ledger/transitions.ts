@@ -9,7 +9,9 @@
 // T2 a run ends exactly once, and nothing of its life comes after that; other facts (a callback was delivered) may.
 // T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer report.
 // T4 a run that lives is adopted by one host after the other: each has the next epoch.
-// T5 a question is asked once and closed once; it may be answered after the run has ended.
+// T5 a question is asked once and closed once; it may be answered after the run has ended. A thread asks while it lives.
+//
+// The life of a thread (T6) is in `thread-transitions.ts`.
 
 import {
   FIRST_EPOCH,
@@ -21,8 +23,13 @@ import {
 } from '@caisson/protocol';
 import { IdempotencyKeyTakenError, IllegalTransitionError } from './errors.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
+import { isThreadStream } from './project-threads.ts';
+import { checkThread, demandLivingThread } from './thread-transitions.ts';
 
-type Move = { readonly runId: string | null; readonly attempt: number } & (EventContent | UnknownContent);
+export type Move = { readonly runId: string | null; readonly attempt: number } & (
+  | EventContent
+  | UnknownContent
+);
 
 /** Throws IllegalTransitionError when the state of the run does not allow this event now. */
 export function checkTransition(view: LedgerView, event: Move): void {
@@ -40,6 +47,13 @@ export function checkTransition(view: LedgerView, event: Move): void {
     case 'question.answered':
     case 'question.expired':
       return checkQuestion(view, event);
+    case 'thread.accepted':
+    case 'thread.started':
+    case 'thread.step-started':
+    case 'thread.step-ended':
+    case 'thread.message':
+    case 'thread.ended':
+      return checkThread(view, event);
     default:
       if (isTerminal(type)) demandCurrent(event, demandLiving(view, event));
   }
@@ -47,6 +61,7 @@ export function checkTransition(view: LedgerView, event: Move): void {
 
 function checkAccepted(view: LedgerView, event: Move): void {
   const runId = demandRunId(event);
+  if (isThreadStream(runId)) throw refuse(event, 'the stream is that of a thread');
   if (view.run(runId) !== null) throw refuse(event, 'the run was already accepted'); // T1
   const key = event.type === 'dispatch.accepted' ? event.data.idempotencyKey : undefined;
   if (key === undefined) return;
@@ -74,7 +89,7 @@ function checkAttempt(view: LedgerView, event: Move, run: RunState): void {
 
 function checkQuestion(view: LedgerView, event: Move): void {
   const runId = demandRunId(event);
-  if (view.run(runId) === null) throw refuse(event, 'the run was never accepted');
+  demandAsker(view, event, runId);
   const questionId = questionIdOf(event);
   if (questionId === undefined || questionId === '') throw refuse(event, 'it names no questionId');
   const row = view.question(questionId);
@@ -85,6 +100,17 @@ function checkQuestion(view: LedgerView, event: Move): void {
   if (row === null || row.runId !== runId)
     throw refuse(event, `question ${questionId} was never asked in this run`);
   if (row.status !== 'open') throw refuse(event, `question ${questionId} is already ${row.status}`); // T5
+}
+
+/** A run may have ended: it is asked about afterwards, too. */
+function demandAsker(view: LedgerView, event: Move, runId: string): void {
+  if (!isThreadStream(runId)) {
+    if (view.run(runId) === null) throw refuse(event, 'the run was never accepted');
+    return;
+  }
+  const thread = view.thread(runId);
+  if (thread === null) throw refuse(event, 'the thread was never accepted');
+  if (event.type === 'question.asked') demandLivingThread(event, thread);
 }
 
 function questionIdOf(event: Move): string | undefined {

@@ -43,6 +43,8 @@ export interface Leases {
   listSlots(pool?: string): SlotRow[];
   /** The waiting runs at `nowMs`, next one first. */
   listQueue(pool: string, nowMs: number): SlotRow[];
+  /** The one that would be next at `nowMs`; null when none waits. Costs the same in any queue. */
+  findHead(pool: string, nowMs: number): string | null;
   queueLength(pool: string): number;
   /** Acquires the named exclusive lease; true also if `holder` already has it. */
   tryHold(name: string, holder: string, hostId?: string): boolean;

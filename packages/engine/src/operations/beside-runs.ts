@@ -1,5 +1,6 @@
-/** What a process does beside its runs, once it has one: it removes what is not needed, and seals what has no seal. */
+/** What a process does beside its runs, once it has one: it removes what is not needed, seals and pushes what others left. */
 import type { Engine } from '../engine.ts';
+import { createPushing } from './push-left.ts';
 import { keepSealing, type Repeat } from './seal-ended.ts';
 import { createSweeper } from './sweep.ts';
 
@@ -13,6 +14,7 @@ export interface Beside {
 
 export function createBeside(engine: Engine): Beside {
   const sweeper = createSweeper(engine);
+  const pushing = createPushing(engine);
   let stopSealing: (() => Promise<void>) | null = null;
   return {
     begin(repeat) {
@@ -21,9 +23,11 @@ export function createBeside(engine: Engine): Beside {
     },
     dispatched() {
       stopSealing ??= keepSealing(engine);
+      pushing.begin();
       sweeper.dispatched();
     },
     async stop() {
+      await pushing.stop();
       await sweeper.stop();
       await stopSealing?.();
     },

@@ -1,34 +1,55 @@
 /** Which blobs may still be needed. */
+import { shareTurn } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { listSealedArtefacts } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
-import { toProblem, type BlobProblem } from '../store/index.ts';
-import { listForgotten } from './run-forgotten.ts';
+import { DigestMarks, DigestSet, toProblem, type BlobProblem, type Digests } from '../store/index.ts';
+import { rememberForgotten } from './run-forgotten.ts';
 import { listNamedBlobs, listResultBlobs, type NeededBlob } from './run-blobs.ts';
 
 /** Admission stores resolved names just before the run is accepted. */
 const START_MARGIN_MS = 60_000;
 
+/** The event loop is free after so many events. */
+const EVENTS_IN_TURN = 256;
+
 type Rooms = Pick<Engine, 'ledger' | 'store' | 'registry' | 'clock'>;
+
+/** Called with each blob that must exist, once, with the first run that needs it; progress is counted in events. */
+export interface SurveyOptions {
+  onNeeded?(blob: NeededBlob): Promise<void>;
+  /** The roots are only what must exist: who removes nothing does not have to remember the rest. */
+  readonly isOnlyNeeded?: boolean;
+  onProgress?(done: number, total: number): void;
+}
 
 /** An open run's blobs are named by an event only at its end: nothing younger than the run is removed. */
 export function ageOfOldestOpenRun({ ledger, clock }: Rooms): number {
-  const [oldest] = ledger.runs({ status: ['queued', 'running'] });
+  const [oldest] = ledger.runs({ status: ['queued', 'running'], limit: 1 });
   if (oldest === undefined) return 0;
   const ageMs = clock.wallMs() - Date.parse(oldest.acceptedAt);
   // The clock was set back since: no file's time proves any more that it is older than the run.
   return ageMs < 0 ? Infinity : ageMs + START_MARGIN_MS;
 }
 
+/**
+ * Called before a survey; afterwards it says how old a blob must be at least to be removed. What was put since the survey
+ * began may be of a run that ended behind it.
+ */
+export function startGrace(rooms: Rooms): () => number {
+  const [ageMs, startedMs] = [ageOfOldestOpenRun(rooms), rooms.clock.wallMs()];
+  return () => ageMs + rooms.clock.wallMs() - startedMs;
+}
+
 /** The blobs in the store that are needed. */
 export interface BlobSurvey {
   /** Every digest that may still be needed, and some that are not of a blob. */
-  readonly roots: ReadonlySet<string>;
+  readonly roots: DigestSet;
   /** The roots that are bundles. */
   readonly bundles: ReadonlySet<string>;
-  /** What must exist, each with the first run that needs it. */
-  readonly needed: ReadonlyMap<string, NeededBlob>;
+  /** What must exist. */
+  readonly needed: Digests;
   /** False when a damaged result may name blobs that are not among the roots: then none may be removed. */
   readonly isComplete: boolean;
 }
@@ -36,35 +57,53 @@ export interface BlobSurvey {
 /**
  * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
  * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry. The seal
- * names it if the result is damaged.
+ * names it if the result is damaged. The ledger is walked through, and of each blob no more than its digest is kept.
  */
-export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'registry'>): Promise<BlobSurvey> {
+export async function surveyBlobs(
+  rooms: Pick<Rooms, 'ledger' | 'store' | 'registry'>,
+  { onNeeded, onProgress, isOnlyNeeded = false }: SurveyOptions = {},
+): Promise<BlobSurvey> {
   const { ledger, store, registry } = rooms;
-  const survey = new Survey();
+  const survey = new Survey({ isOnlyNeeded });
+  const total = ledger.lastOffset();
+  const report = async (): Promise<void> => {
+    for (const blob of survey.takeNew()) await onNeeded?.(blob);
+  };
   for (const { hash, kind, name } of await registry.listVersions()) {
     const isBundle = kind === 'capabilities';
     survey.need({ digest: hash, runId: null, what: `${kind}/${name}`, ...(isBundle ? { isBundle } : {}) });
   }
-  const forgotten = listForgotten(rooms);
-  for (const event of ledger.read())
-    if (event.runId === null || !forgotten.has(event.runId)) await survey.addEvent(store, event);
+  const isGone = rememberForgotten(rooms);
+  for (const event of ledger.walk()) {
+    if (event.runId === null || !isGone(event.runId)) await survey.addEvent(store, event);
+    await report();
+    onProgress?.(event.offset, total);
+    if (event.offset % EVENTS_IN_TURN === 0) await shareTurn();
+  }
+  await report();
   for (const entry of ledger.kv.list('roots')) survey.roots.add(entry.key);
   return survey;
 }
 
 /** The blobs of one run: its request, its result, its outputs and its evidence. */
-export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<ReadonlySet<string>> {
+export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<DigestSet> {
   const survey = new Survey();
   for (const event of ledger.read({ runId })) await survey.addEvent(store, event, ['resolved']);
   return survey.roots;
 }
 
 class Survey implements BlobSurvey {
-  readonly roots = new Set<string>();
+  readonly roots = new DigestSet();
   readonly bundles = new Set<string>();
-  readonly needed = new Map<string, NeededBlob>();
+  readonly needed = new DigestMarks(this.roots);
+  readonly #isOnlyNeeded: boolean;
+  #new: NeededBlob[] = [];
   /** Runs whose result cannot be read, until their seal says what it names. */
   readonly #unread = new Map<string | null, BlobProblem['kind']>();
+
+  constructor({ isOnlyNeeded = false }: Pick<SurveyOptions, 'isOnlyNeeded'> = {}) {
+    this.#isOnlyNeeded = isOnlyNeeded;
+  }
 
   /** What a missing result names cannot be found any more. */
   get isComplete(): boolean {
@@ -72,9 +111,15 @@ class Survey implements BlobSurvey {
   }
 
   need(blob: NeededBlob): void {
-    this.roots.add(blob.digest);
     if (blob.isBundle === true) this.bundles.add(blob.digest);
-    if (!this.needed.has(blob.digest)) this.needed.set(blob.digest, blob);
+    if (this.needed.add(blob.digest)) this.#new.push(blob);
+  }
+
+  /** What was not needed before, and is not taken yet. */
+  takeNew(): readonly NeededBlob[] {
+    const taken = this.#new;
+    this.#new = [];
+    return taken;
   }
 
   /** `foreign`: fields that name what belongs to others. */
@@ -82,8 +127,8 @@ class Survey implements BlobSurvey {
     // A seal names the one before it, which belongs to another run and is kept or forgotten with that run.
     const left = new Set(['chain', ...foreign]);
     const own = JSON.stringify(Object.entries(event.data).filter(([field]) => !left.has(field)));
-    for (const [digest] of own.matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(digest);
-    for (const blob of listNamedBlobs(event)) if (this.roots.has(blob.digest)) this.need(blob);
+    const named = this.#addNamed(own);
+    for (const blob of listNamedBlobs(event)) if (named.has(blob.digest)) this.need(blob);
     // Of every event, also of one that a newer version wrote: what it names must not be removed.
     const { resultRef, envelopeRef }: Readonly<Record<string, unknown>> = event.data;
     if (typeof resultRef === 'string') await this.#addResult(store, event.runId, resultRef);
@@ -91,10 +136,17 @@ class Survey implements BlobSurvey {
       await this.#addSealed(store, event.runId, envelopeRef);
   }
 
+  /** Everything in the text that has the form of a digest. */
+  #addNamed(text: string): ReadonlySet<string> {
+    const named = new Set(text.match(/\b[0-9a-f]{64}\b/g));
+    if (!this.#isOnlyNeeded) for (const digest of named) this.roots.add(digest);
+    return named;
+  }
+
   async #addResult(store: Rooms['store'], runId: string | null, digest: string): Promise<void> {
     try {
       const bytes = await store.getBlob(digest);
-      for (const [named] of bytes.toString('utf8').matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(named);
+      this.#addNamed(bytes.toString('utf8'));
       for (const blob of listResultBlobs(runId, bytes)) this.need(blob);
     } catch (error) {
       this.#unread.set(runId, toProblem(digest, error).kind);

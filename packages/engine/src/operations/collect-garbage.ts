@@ -11,9 +11,10 @@ import { listLargest } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
 import { emptyTrash } from './empty-trash.ts';
-import { finishForgotten, forgetOld, listEnded, type ForgottenRuns } from './forget-old.ts';
+import { finishForgotten, forgetOld, noteEnded, type ForgottenRuns } from './forget-old.ts';
 import type { GarbageOptions, GarbageReport } from './garbage-report.ts';
 import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
+import { pruneRemotes } from './prune-remotes.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
 
@@ -43,14 +44,15 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   // What frees space comes first: the rest may need some.
   const runtime = await sweepRuntime(engine, graceMs);
   const emptied = await emptyTrash(engine, trashChoice(options));
-  const repairedRefs = await repairOwnRefs(engine);
+  const progress = definedOnly({ onProgress: options.onProgress });
+  const repairedRefs = await repairOwnRefs(engine, progress);
   await orFull(engine, undefined, () => undoLeftApplies(engine));
   await removeLeftOfRuns(engine);
   await removeForeignGroups(engine);
   await removeDeadSockets(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const ended = options.all === true ? await listEnded(engine) : null; // all of them: only for who asks
+  const ended = options.all === true ? await noteEnded(engine) : null;
   const { deleted, kept } = await emptyTrash(engine, trashChoice(options)); // also what went there just now
   await orFull(engine, undefined, () => finishForgotten(engine));
   const forgotten = await orFull(engine, NONE_FORGOTTEN, async () =>
@@ -63,9 +65,10 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
           withWork: options.heldBackTtlMs !== undefined,
         }),
   );
-  const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
+  const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs, progress));
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   await engine.workspaces.pruneOwn({ stateDir, olderThanMs: graceMs });
+  const remotes = await orFull(engine, [], () => pruneRemotes(engine, graceMs, options));
   const sent = await sendMissing(engine);
   const sessions = await sweepPrivateSessions(engine, graceMs);
   const gone = [...emptied.deleted, ...deleted];
@@ -73,7 +76,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     ...swept,
     ...forgotten,
     ...runtime,
-    ...{ sent, repairedRefs, sessions },
+    ...{ sent, repairedRefs, sessions, remotes },
     workspaces: gone.map(({ path }) => path),
     deleted: gone.filter(({ why }) => why !== null),
     heldBack: kept,
@@ -137,10 +140,10 @@ export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void
     if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
 }
 
-/** Runs of other projects share the place; nothing is known of them, and only the age decides. */
+/** Runs and residents of other projects share the place; nothing is known of them, and only the age decides. */
 export async function removeForeignGroups({ rooms, ledger }: Engine): Promise<void> {
   await rooms.compute.removeLeftGroups(
-    (runId, ageMs) => ageMs() > FOREIGN_GROUP_AGE_MS && ledger.run(runId) === null,
+    (owner, ageMs) => ageMs() > FOREIGN_GROUP_AGE_MS && ledger.run(owner) === null,
   );
 }
 

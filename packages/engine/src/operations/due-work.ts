@@ -7,6 +7,7 @@ import type { DaemonSocket, SystemdNotifier, TimedTask } from '../daemon/index.t
 import type { Engine } from '../engine.ts';
 import { limitOwnLog } from './daemon-log.ts';
 import { openQuestions } from './open-questions.ts';
+import { pushLeft } from './push-left.ts';
 import type { Repeat } from './seal-ended.ts';
 
 const SECOND_MS = 1000;
@@ -33,6 +34,7 @@ export interface DueRooms {
   readonly socket: DaemonSocket;
   readonly notifier: SystemdNotifier;
   readonly seals: RepeatedWork;
+  readonly schedules: TimedTask;
   /** The ledger is not where it was. */
   endGone(): void;
 }
@@ -40,7 +42,7 @@ export interface DueRooms {
 /** Times are multiples of each other where possible, so that one wake-up serves several. */
 export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask[] {
   const { ledger, callbacks, mirror, config } = engine;
-  const { socket, notifier, seals, endGone } = rooms;
+  const { socket, notifier, seals, schedules, endGone } = rooms;
   const { aliveEveryMs } = notifier;
   const endIfGone = (): void => {
     if (!ledger.isThere()) endGone();
@@ -48,9 +50,11 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
   return [
     { name: 'ledger', everyMs: 2 * SECOND_MS, run: endIfGone },
     seals.task(),
+    schedules,
     { name: 'recovery', everyMs: 4 * SECOND_MS, run: () => recoverDead(engine) },
     { name: 'socket', everyMs: 10 * SECOND_MS, run: () => socket.check() },
     { name: 'questions', everyMs: 10 * SECOND_MS, run: () => openQuestions(engine).list({ status: 'open' }) },
+    { name: 'pushes', everyMs: MINUTE_MS, run: () => pushLeft(engine, engine.dispatcher.closing) },
     { name: 'callbacks', everyMs: MINUTE_MS, run: () => callbacks.resume() },
     { name: 'log', everyMs: MINUTE_MS, run: () => limitOwnLog(config.stateDir) },
     ...(mirror === null ? [] : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => mirror.sendMarked() }]),

@@ -10,7 +10,7 @@ import { openUserHeads } from '../composition/user-keys.ts';
 import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
-import { findChainBreak, findContradiction, listSeals, parseWitness } from '../evidence/index.ts';
+import { findChainBreak, findContradiction, listSeals, parseWitness, walkSeals } from '../evidence/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
@@ -22,6 +22,7 @@ const DAMAGED =
 export interface ExamineLedgerOptions {
   /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
+  onProgress?(done: number, total: number): void;
   /** What else is checked while the ledger is open, if its events are sound. */
   also?(ledger: Ledger): Promise<readonly ProbeReport[]>;
 }
@@ -47,7 +48,7 @@ export async function examineLedger(
   }
   try {
     if (options.accept === true) openUserHeads(config).accept(config.stateDir, ledger);
-    const events = probe('ledger', () => examineEvents(ledger));
+    const events = probe('ledger', () => examineEvents(ledger, options.onProgress));
     const head = probe('ledger-head', () => examineHead(config, ledger));
     if (events.verdict === 'fail') return [events, head]; // its seals cannot be read in order
     return [
@@ -102,9 +103,9 @@ function reportNone(stateDir: string): ProbeReport {
   };
 }
 
-function examineEvents(ledger: Ledger): ProbeReport {
+function examineEvents(ledger: Ledger, onProgress: ExamineLedgerOptions['onProgress']): ProbeReport {
   const id = 'ledger';
-  const { ok, events, runs, problems, isRebuildable } = ledger.verifyAll();
+  const { ok, events, runs, problems, isRebuildable } = ledger.verifyAll(onProgress);
   if (ok) return { id, verdict: 'ok', detail: `${events} events of ${runs} runs, every hash is correct` };
   const detail = problems.join(' ');
   if (isRebuildable)
@@ -121,12 +122,12 @@ function examineEvents(ledger: Ledger): ProbeReport {
 
 async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<ProbeReport> {
   const id = 'seals';
-  const seals = listSeals(ledger);
-  const broken = findChainBreak(seals);
+  let count = 0;
+  const broken = findChainBreak(walkSeals(ledger).map((seal) => (count++, seal)));
   if (broken !== null) return { id, verdict: 'fail', outcome: 'tampered', detail: broken, remedy: DAMAGED };
   const unsealed = await listUnsealed(stateDir, ledger);
   if (unsealed.length === 0)
-    return { id, verdict: 'ok', detail: `${seals.length} seals, each follows the one before it` };
+    return { id, verdict: 'ok', detail: `${count} seals, each follows the one before it` };
   return {
     id,
     verdict: 'fail',

@@ -9,7 +9,9 @@ import { examineRuns } from './examine-runs.ts';
 import { examineStore, type StoreOptions } from './examine-store.ts';
 import { examineWorkspaces } from './examine-workspaces.ts';
 
-export interface ExamineOptions extends StoreOptions {
+export interface ExamineOptions extends Omit<StoreOptions, 'onProgress'> {
+  /** How many events of the ledger were checked themselves, or for the blobs that they need. */
+  onProgress?(what: 'ledger' | 'store', done: number, total: number): void;
   /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
 }
@@ -17,7 +19,7 @@ export interface ExamineOptions extends StoreOptions {
 /** Never throws for damage: that is its finding. */
 export async function examineProject(
   config: ResolvedConfig,
-  { accept, ...options }: ExamineOptions = {},
+  { accept, onProgress, ...options }: ExamineOptions = {},
 ): Promise<readonly ProbeReport[]> {
   const { stateDir, folders } = config;
   const lookAtWorkspaces = async (ledger: Ledger): Promise<readonly ProbeReport[]> => {
@@ -27,10 +29,15 @@ export async function examineProject(
   };
   return await examineLedger(config, {
     accept,
+    onProgress: (done, total) => onProgress?.('ledger', done, total),
     also: async (ledger) => [
       ...(await probe('runs', async () => [await examineRuns(stateDir, ledger)])),
       ...(await probe('store', async () => [
-        await examineStore(stateDir, ledger, { ...options, hasBucket: config.store.s3 !== undefined }),
+        await examineStore(stateDir, ledger, {
+          ...options,
+          hasBucket: config.store.s3 !== undefined,
+          onProgress: (done, total) => onProgress?.('store', done, total),
+        }),
       ])),
       ...(await probe('worktrees', () => lookAtWorkspaces(ledger))),
     ],

@@ -1,10 +1,12 @@
 /** Every blob that a run or the registry needs, read and hashed for the doctor. Nothing is fetched or changed. */
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import {
+  DigestSet,
   inspectBlob,
   openLocalStore,
   throwUnlessProblem,
@@ -57,32 +59,27 @@ export async function findProblems(
 ): Promise<{ readonly count: number; readonly problems: readonly NeededProblem[] }> {
   const store = openLocalStore(join(stateDir, 'store'));
   const registry = openRegistry({ folder: join(stateDir, 'registry'), store, clock: systemClock });
-  const { needed } = await surveyBlobs({ ledger, store, registry });
   const problems: NeededProblem[] = [];
-  const all = new Map(needed);
-  let done = 0;
-  for (const blob of all.values()) {
+  const inspected = new DigestSet();
+  const inspect = async (blob: NeededBlob): Promise<void> => {
+    if (!inspected.add(blob.digest)) return;
     const problem = await inspectBlob(store, blob.digest, isQuick === true ? { isQuick } : {});
     if (problem !== null) problems.push({ ...problem, runId: blob.runId, what: blob.what });
-    else if (blob.isBundle === true) await addFiles(store, blob, all); // read later in this loop
-    done += 1;
-    onProgress?.(done, all.size);
-  }
-  return { count: all.size, problems };
+    else if (blob.isBundle === true) for (const file of await listFiles(store, blob)) await inspect(file);
+  };
+  const how = { onNeeded: inspect, isOnlyNeeded: true, ...definedOnly({ onProgress }) };
+  await surveyBlobs({ ledger, store, registry }, how);
+  return { count: inspected.size, problems };
 }
 
-async function addFiles(
-  store: Store,
-  { digest, runId, what }: NeededBlob,
-  all: Map<string, NeededBlob>,
-): Promise<void> {
+async function listFiles(store: Store, { digest, runId, what }: NeededBlob): Promise<NeededBlob[]> {
   const { entries } = await store.readManifest(digest).catch((error: unknown) => {
     throwUnlessProblem(error);
     return { entries: [] };
   });
-  for (const entry of entries)
-    if (entry.kind === 'file' && !all.has(entry.digest))
-      all.set(entry.digest, { digest: entry.digest, runId, what: `${what}/${entry.path}` });
+  return entries.flatMap((entry) =>
+    entry.kind === 'file' ? [{ digest: entry.digest, runId, what: `${what}/${entry.path}` }] : [],
+  );
 }
 
 function describeProblem({ what, runId, kind, digest, detail }: NeededProblem): string {

@@ -3,7 +3,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { InspectedWorkspaces, RefProblem } from '../workspace/index.ts';
 import { nameFirst } from './name-first.ts';
-import { listRecordedCheckpoints } from './repair-own-refs.ts';
+import { walkCheckpoints } from './repair-own-refs.ts';
 
 const WORDS: Readonly<Record<RefProblem, string>> = {
   empty: 'cannot be read: it is empty',
@@ -16,18 +16,22 @@ const DAMAGED_REPAIR = 'caisson doctor --repair restores what git still has, and
 const UNKNOWN_REMEDY =
   'They may be of another state folder, or the rest of a lost ledger: inspect them (git show REF), then git update-ref -d REF.';
 
-export function examineWorkspaces(inspected: InspectedWorkspaces, ledger: Ledger): readonly ProbeReport[] {
-  return [examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];
+export async function examineWorkspaces(
+  inspected: InspectedWorkspaces,
+  ledger: Ledger,
+): Promise<readonly ProbeReport[]> {
+  return [await examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];
 }
 
-function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): ProbeReport {
+async function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): Promise<ProbeReport> {
   const id = 'checkpoints';
   const there = new Set(refs.map(({ ref }) => ref));
   const broken = refs.flatMap(({ ref, repository, problem }) =>
     problem === null ? [] : [`${ref} in ${repository} ${WORDS[problem]}`],
   );
-  const gone = [...listRecordedCheckpoints(ledger).keys()].filter((ref) => !there.has(ref));
-  const damage = [...broken, ...gone.map((ref) => `${ref}, which the ledger names, is gone`)];
+  const gone = new Set<string>();
+  for await (const [ref] of walkCheckpoints(ledger)) if (!there.has(ref)) gone.add(ref);
+  const damage = [...broken, ...[...gone].map((ref) => `${ref}, which the ledger names, is gone`)];
   const unknown = refs
     .filter(({ runId, problem }) => problem === null && ledger.run(runId) === null)
     .map(({ ref, repository }) => `${ref} in ${repository} is of no run in this ledger`);

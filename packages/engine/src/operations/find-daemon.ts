@@ -1,22 +1,22 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isErrno, isSameProcess, readProcess, isListening } from '@caisson/ground';
+import { isErrno, isListening, isSameProcess, readProcess } from '@caisson/ground';
 import type { DaemonIdentity, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
-import { openState } from '../composition/state-folder.ts';
 import { loadConfig } from '../composition/trusted-config.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
+  askMetrics,
   askStatus,
   askToReload,
   askToStop,
   DaemonSilentError,
   describeDaemon,
-  findLeaseHolder,
   NoDaemonError,
   SOCKET_NAME,
 } from '../daemon/index.ts';
-import { createLocalHosts, type Hosts } from '../hosts/index.ts';
+import type { Hosts } from '../hosts/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { findStateFolder } from '../trust/index.ts';
 
 const GONE_POLL_MS = 50;
 const PROGRESS_MS = 500;
@@ -40,14 +40,20 @@ export async function findDaemon(place: DaemonPlace = {}): Promise<DaemonStandin
 
 export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStanding> {
   const { stateDir } = config;
-  const { ledger, hasFolder } = openState(config, { isMade: false });
+  if (findStateFolder(config) === null) return { kind: 'none', waiting: [] };
+  if (await isListening(join(stateDir, 'runtime'), SOCKET_NAME)) {
+    const status = await askStatus(stateDir).catch(nullIfSilent);
+    if (status !== null) return { kind: 'answers', status };
+  }
+  return await findInLedger(config);
+}
+
+/** What the ledger says about a daemon that does not answer. */
+async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
+  const { createLocalHosts, findLeaseHolder, openState } = await import('../composition/in-process.ts');
+  const { ledger } = openState(config, { isMade: false });
   try {
-    if (!hasFolder) return { kind: 'none', waiting: [] };
-    if (await isListening(join(stateDir, 'runtime'), SOCKET_NAME)) {
-      const status = await askStatus(stateDir).catch(nullIfSilent);
-      if (status !== null) return { kind: 'answers', status };
-    }
-    const hosts = createLocalHosts(stateDir);
+    const hosts = createLocalHosts(config.stateDir);
     const identity = await findLeaseHolder({ ledger, isHostAlive: (id) => hosts.isAlive(id) });
     if (identity === null) return { kind: 'none', waiting: await findWaiting(ledger, hosts) };
     return { kind: 'silent', identity, isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? '') };
@@ -103,22 +109,43 @@ export interface StopOptions extends DaemonPlace {
   readonly signal?: AbortSignal;
 }
 
-/** Resolves when the daemon's process is gone, or `left` when the wait was ended. Throws NoDaemonError without one. */
-export async function stopDaemon(options: StopOptions): Promise<'gone' | 'left'> {
+export interface StoppedDaemon {
+  /** `left`: the wait was ended before the daemon's process was gone. */
+  readonly outcome: 'gone' | 'left';
+  /** The runs that it had when it was asked. */
+  readonly runs: DaemonStatus['runs'];
+  /** Workers of residents that it had. */
+  readonly residents: number;
+  /** Threads that had not ended. */
+  readonly threads: number;
+}
+
+/** Resolves when the daemon's process is gone, or the wait was ended. Throws NoDaemonError without one. */
+export async function stopDaemon(options: StopOptions): Promise<StoppedDaemon> {
   const { order, onProgress, signal, stateDir: given } = options;
-  const { pid, startTime, stateDir } = await requireDaemon({ stateDir: given });
+  const status = await requireDaemon({ stateDir: given });
+  const { pid, startTime, stateDir, runs } = status;
+  const had = { runs, ...countResidents(status) };
   await askToStop(stateDir, order);
   let askedMs = -Infinity;
   while (isSameProcess(pid, startTime)) {
-    if (signal?.aborted === true) return 'left';
+    if (signal?.aborted === true) return { outcome: 'left', ...had };
     if (onProgress !== undefined && performance.now() - askedMs >= PROGRESS_MS) {
       askedMs = performance.now();
-      const status = await askStatus(stateDir).catch(() => null); // its socket goes before its process
-      if (status !== null) onProgress(status);
+      const now = await askStatus(stateDir).catch(() => null); // its socket goes before its process
+      if (now !== null) onProgress(now);
     }
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
-  return 'gone';
+  return { outcome: 'gone', ...had };
+}
+
+function countResidents({ residents = [], threads }: DaemonStatus): { residents: number; threads: number } {
+  const { queued = 0, running = 0, waiting = 0 } = threads ?? {};
+  return {
+    residents: residents.filter(({ pid }) => pid !== undefined).length,
+    threads: queued + running + waiting,
+  };
 }
 
 /** A daemon that does not end by itself within this time is killed: its agents go on, and the next one adopts them. */
@@ -149,6 +176,12 @@ function killQuietly(pid: number): void {
 }
 
 /** Lets the daemon read its configuration again. Throws NoDaemonError without one. */
+/** What the daemon has counted since it began, as a page for Prometheus. */
+export async function readDaemonMetrics(place: DaemonPlace = {}): Promise<string> {
+  const { stateDir } = await requireDaemon(place);
+  return await askMetrics(stateDir);
+}
+
 export async function reloadDaemon(place: DaemonPlace = {}): Promise<ReloadReport> {
   const { stateDir } = await requireDaemon(place);
   return await askToReload(stateDir);

@@ -2,15 +2,12 @@
  * What the agent prints, as it prints it, until the run has ended; attempt after attempt. It is read from the spool, which
  * every process of the user can read, four times a second: an event for each growth would be work of the host for nothing.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { isErrno } from '@caisson/ground';
 import { attemptPaths } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { createWait } from './follow-run.ts';
+import { readFrom } from './read-from.ts';
 import { readRunLog, type LogName } from './read-run-log.ts';
-
-const CHUNK_BYTES = 64 * 1024;
 
 export async function* followRunLog(
   engine: Engine,
@@ -40,22 +37,5 @@ export async function* followRunLog(
       if (chunk === null) yield (await readRunLog(engine, runId, name)).subarray(offset);
       return;
     } else await wait();
-  }
-}
-
-/** Null when the file does not exist (any more). */
-function readFrom(path: string, offset: number): Buffer | null {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
-  try {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    return buffer.subarray(0, readSync(file, buffer, 0, CHUNK_BYTES, offset));
-  } finally {
-    closeSync(file);
   }
 }

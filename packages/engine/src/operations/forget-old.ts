@@ -7,7 +7,7 @@ import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
 import { forgetContents } from './forget-run.ts';
 import { findOnlyCopy, type OnlyCopy } from './only-copy.ts';
-import { listForgotten } from './run-forgotten.ts';
+import { isForgotten } from './run-forgotten.ts';
 
 export interface ForgottenRuns {
   readonly forgotten: readonly string[];
@@ -24,18 +24,21 @@ export interface KeptFor {
   readonly continuedBy?: string;
 }
 
-/** Runs that have ended. Listed before the trash: what is cleaned up later counts as unclean here. */
+/** Which runs have ended. Asked before the trash: what is cleaned up later counts as unclean here. */
 export interface EndedRuns {
-  readonly rows: readonly RunRow[];
+  readonly lastOffset: number;
+  /** Of the runs that were accepted by then, those that were under way. */
+  readonly open: ReadonlySet<string>;
   /** Their files are still in their workspace, or a host is just moving them. */
   readonly unclean: ReadonlySet<string>;
 }
 
-export async function listEnded({ ledger, config }: Engine): Promise<EndedRuns> {
-  const rows = ledger.runs().filter(({ endedAt }) => endedAt !== undefined);
+export async function noteEnded({ ledger, config }: Engine): Promise<EndedRuns> {
+  const lastOffset = ledger.lastOffset();
+  const open = new Set(ledger.runs({ status: ['queued', 'running'] }).map(({ runId }) => runId));
   const slots = ledger.leases.listSlots().map(({ runId }) => runId);
   const folders = await readdir(join(config.stateDir, 'worktrees')).catch(ifErrno([], 'ENOENT'));
-  return { rows, unclean: new Set([...slots, ...folders.map(runOf)]) };
+  return { lastOffset, open, unclean: new Set([...slots, ...folders.map(runOf)]) };
 }
 
 interface ForgetOptions {
@@ -48,41 +51,51 @@ interface ForgetOptions {
 }
 
 export async function forgetOld(engine: Engine, options: ForgetOptions): Promise<ForgottenRuns> {
-  const [gone, needed] = [listForgotten(engine), findNeeded(engine)];
-  const { rows, unclean } = options.ended;
+  const needed = findNeeded(engine);
+  const { lastOffset, open, unclean } = options.ended;
   const heldBack = new Set(options.kept.map(runOf));
-  const continued = listContinued(rows);
   const forgotten: string[] = [];
   const keptFor: Record<string, KeptFor> = {};
-  for (const row of rows) {
-    const { runId, endedAt = '' } = row;
-    if (gone.has(runId) || needed.has(runId)) continue;
+  for (const row of engine.ledger.walkRuns()) {
+    const { runId, endedAt } = row;
+    if (row.acceptedOffset > lastOffset) break;
+    if (endedAt === undefined || open.has(runId)) continue;
+    if (isForgotten(engine, runId) || needed.has(runId)) continue;
     if (engine.clock.wallMs() - Date.parse(endedAt) < options.olderThanMs) continue;
     const place = unclean.has(runId) ? 'unclean' : heldBack.has(runId) ? 'held-back' : null;
     const why = place ?? (options.withWork ? null : await findOnlyCopy(engine, row));
-    if (why !== null) keptFor[runId] = { why, ...definedOnly({ continuedBy: continued.get(runId) }) };
+    if (why !== null)
+      keptFor[runId] = { why, ...definedOnly({ continuedBy: findContinuing(engine.ledger, runId)?.runId }) };
     else if (await orWarn(engine, runId, () => forgetContents(engine, row))) forgotten.push(runId);
   }
   return { forgotten, unapplied: Object.keys(keptFor), keptFor };
 }
 
-/** The last applied run that continued each, also by way of others. */
-function listContinued(rows: readonly RunRow[]): ReadonlyMap<string, string> {
-  const earlier = new Map(rows.map(({ runId, continues }) => [runId, continues]));
-  const found = new Map<string, string>();
-  for (const { runId, appliedAt } of rows)
-    if (appliedAt !== undefined)
-      for (let run = earlier.get(runId); run !== undefined; run = earlier.get(run)) found.set(run, runId);
-  return found;
+/** The last applied run that continued it, also by way of others. */
+function findContinuing(ledger: Engine['ledger'], runId: string): RunRow | undefined {
+  const later = new Map<string, RunRow>();
+  const names = [runId];
+  for (const name of names)
+    for (const row of ledger.runs({ continues: name })) {
+      if (!later.has(row.runId)) names.push(row.runId);
+      later.set(row.runId, row);
+    }
+  const applied = [...later.values()].filter(({ appliedAt }) => appliedAt !== undefined);
+  return applied.toSorted((a, b) => a.acceptedOffset - b.acceptedOffset).at(-1);
 }
 
 /** Deletes the refs that a forget which was killed half-way left. What is kept of files is never deleted here. */
 export async function finishForgotten(engine: Engine): Promise<void> {
-  const forgotten = listForgotten(engine);
-  if (forgotten.size === 0) return;
   const { projectRoot, stateDir } = engine.config;
-  const { refs } = await engine.workspaces.inspect(engine.config);
-  const left = new Set(refs.map(({ runId }) => runId).filter((runId) => forgotten.has(runId)));
+  const refs = await engine.workspaces.inspect(engine.config).then(
+    (found) => found.refs,
+    (error: unknown) => {
+      const message = `refs of forgotten runs could not be looked for: ${explainError(error)}`;
+      engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
+      return [];
+    },
+  );
+  const left = new Set(refs.map(({ runId }) => runId).filter((runId) => isForgotten(engine, runId)));
   for (const runId of left)
     await orWarn(engine, runId, () =>
       engine.workspaces.forget({ projectRoot, stateDir, runId, onlyRefs: true }),

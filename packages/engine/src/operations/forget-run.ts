@@ -6,7 +6,9 @@ import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../attempt/index.ts';
 import type { RunRow } from '../ledger/index.ts';
-import { ageOfOldestOpenRun, listOwnBlobs, surveyBlobs } from './blob-roots.ts';
+import { DigestSet } from '../store/index.ts';
+import { listOwnBlobs, startGrace, surveyBlobs } from './blob-roots.ts';
+import { forgetBranch } from './branches.ts';
 import { RunNotEndedError } from './continue-run.ts';
 import { markForgotten } from './run-forgotten.ts';
 import { backgroundPaths } from './start-background.ts';
@@ -40,6 +42,7 @@ export async function forgetContents(engine: Engine, { runId, attempt: attempts 
   }
   for (const path of Object.values(backgroundPaths(engine.config.stateDir, runId)))
     await rm(path, { force: true });
+  await forgetBranch(engine, runId);
   await engine.workspaces.forget({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,
@@ -48,11 +51,12 @@ export async function forgetContents(engine: Engine, { runId, attempt: attempts 
 }
 
 /** While other runs are under way, blobs as young as they are may be theirs too, and are left to the next gc. */
-async function removeBlobs(engine: Engine, own: ReadonlySet<string>): Promise<void> {
+async function removeBlobs(engine: Engine, own: DigestSet): Promise<void> {
+  const findGrace = startGrace(engine);
   const { roots } = await surveyBlobs(engine);
-  const kept: string[] = [];
+  const kept = new DigestSet();
   for await (const digest of engine.store.listBlobs())
-    if (roots.has(digest) || !own.has(digest)) kept.push(digest);
+    if (roots.has(digest) || !own.has(digest)) kept.add(digest);
   // Everything that stays is named one by one, so no bundle, which might be damaged, is followed.
-  await engine.store.gc(kept, { graceMs: ageOfOldestOpenRun(engine), bundles: new Set() });
+  await engine.store.gc(kept, { graceMs: findGrace(), bundles: new Set() });
 }

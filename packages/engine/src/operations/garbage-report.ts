@@ -1,6 +1,6 @@
 /** What a garbage collection is asked for, and what it reports. */
 import type { SpaceHolder } from '../attempt/index.ts';
-import type { DeletedTrash, RefRepair } from '../workspace/index.ts';
+import type { DeletedTrash, DroppedRemote, RefRepair } from '../workspace/index.ts';
 import type { ForgottenRuns } from './forget-old.ts';
 import type { SweptStore } from './sweep-store.ts';
 
@@ -23,6 +23,8 @@ export interface GarbageReport extends SweptStore, ForgottenRuns {
   readonly repairedRefs: readonly RefRepair[];
   /** What takes the space, largest first; empty unless the disk is full. */
   readonly largest: readonly SpaceHolder[];
+  /** Our copies of remote repositories that were deleted. */
+  readonly remotes: readonly DroppedRemote[];
   /** Boards and findings of runs without a session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
@@ -32,8 +34,12 @@ export interface GarbageOptions {
   readonly graceMs?: number;
   /** Trashed workspaces older than this are deleted. Default `limits.trashAge`. */
   readonly trashTtlMs?: number;
+  /** Copies of remotes that no run needs, and that were not used for longer, are deleted. Default `git.cacheAge`. */
+  readonly remotesTtlMs?: number;
   /** Also deletes the only copy of work that is older than this. Default: never. */
   readonly heldBackTtlMs?: number;
   /** Also forgets every run that ended, unless it has the only copy of work (`heldBackTtlMs` deletes that, too). */
   readonly all?: boolean;
+  /** How many events of the ledger were looked at: twice, for refs and for blobs. A daemon does not report it. */
+  onProgress?(done: number, total: number): void;
 }

@@ -1,6 +1,7 @@
 import { CaissonError, definedOnly, type LiveRun, type WaitsFor } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
+import { findCheckPassed } from './find-check-passed.ts';
 import { findLive, findWaiting } from './live-runs.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 
@@ -38,15 +39,10 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     ...definedOnly({
       position: positionOf(row),
       live: live.get(row.runId),
-      checkPassed: findCheckPassed(engine, row),
+      checkPassed: findCheckPassed(engine.ledger, row),
       waitsFor: findWaiting(engine, row) ?? undefined,
     }),
   }));
-}
-
-function findCheckPassed({ ledger }: Engine, { runId, status }: RunRow): boolean | undefined {
-  if (status !== 'done') return undefined;
-  return ledger.read({ runId, types: ['dispatch.finished'] }).at(-1)?.data.checkPassed;
 }
 
 /** Times are compared as text, in the one form that the rows have. */

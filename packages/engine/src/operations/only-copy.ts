@@ -1,5 +1,5 @@
 /** Why an ended run is kept: it has work that the user has nowhere else. In any doubt it has. */
-import { isEnding, type DataOf } from '@caisson/protocol';
+import { findPush, isEnding, type DataOf } from '@caisson/protocol';
 import { findWorkAttempt } from '../admission/index.ts';
 import { listPatched } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
@@ -45,6 +45,7 @@ async function findWork(
 ): Promise<OnlyCopy | null> {
   const { patchRef, checkpoint, branch } = ending.data;
   if (patchRef === undefined && checkpoint === undefined && !hasLeftWork) return null;
+  if (findPush(events)?.status === 'pushed') return null;
   if (branch?.status === 'created' && (await isOnBranch(engine, branch.commit))) return null;
   const ended = events.filter((event) => event.type === 'attempt.ended');
   const attempt = findWorkAttempt(ended, ending);

@@ -1,7 +1,5 @@
 /** Whether the first run of a project would be refused, found out before its state folder is made. */
-import { rehearse, type DispatchRequest } from '../admission/index.ts';
-import { openRehearsal } from '../composition/open-rehearsal.ts';
-import { withScratchFolder } from '../composition/scratch-folder.ts';
+import type { DispatchRequest } from '../admission/index.ts';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { inspectStateFolder } from '../trust/index.ts';
 
@@ -16,5 +14,6 @@ export async function rehearseRun(
   const config = await loadConfig({ flags: { state: stateDir } });
   if (inspectStateFolder(config).kind !== 'absent') return;
   await requireTrust(config);
+  const { openRehearsal, rehearse, withScratchFolder } = await import('../composition/in-process.ts');
   await withScratchFolder((scratch) => rehearse(openRehearsal(config, scratch), request));
 }

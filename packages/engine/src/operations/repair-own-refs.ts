@@ -1,4 +1,5 @@
 /** Repairs our refs that a power cut broke or removed: the ledger knows the files of each. */
+import { shareTurn } from '@caisson/ground';
 import { BusTopic, isEnding, TERMINAL_TYPES } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
@@ -6,19 +7,26 @@ import { isForgotten } from './run-forgotten.ts';
 
 type Rooms = Pick<Engine, 'ledger' | 'workspaces' | 'config' | 'bus'>;
 
+/** A power cut takes what was written in the last seconds; so many events are hours of a busy project. */
+const RECENT_EVENTS = 10_000;
+
+export interface RepairOptions {
+  /** Only refs of the newest events are missed: for who cannot wait until all were looked at. */
+  readonly isOnlyRecent?: boolean;
+  onProgress?(done: number, total: number): void;
+}
+
 /** Never rejects: each repair, and an unreadable repository, is reported as a warning. */
-export async function repairOwnRefs({
-  ledger,
-  workspaces,
-  config,
-  bus,
-}: Rooms): Promise<readonly RefRepair[]> {
+export async function repairOwnRefs(
+  { ledger, workspaces, config, bus }: Rooms,
+  options: RepairOptions = {},
+): Promise<readonly RefRepair[]> {
   const warn = (message: string): void => void bus.emit(BusTopic.WARNING, { source: 'workspace', message });
   const { projectRoot, stateDir } = config;
   try {
     const known = {
       findTarget: (ref: string) => findRecorded(ledger, ref),
-      listExpected: () => listRecordedCheckpoints(ledger),
+      listExpected: () => walkCheckpoints(ledger, options),
     };
     const repairs = await workspaces.repairRefs({ projectRoot, stateDir, known });
     for (const repair of repairs) warn(describeRepair(repair));
@@ -29,21 +37,35 @@ export async function repairOwnRefs({
   }
 }
 
+/** The same after a host died, at a cost that does not grow with the ledger; the rest is left to `caisson gc`. */
+export function repairRecentRefs(rooms: Rooms): Promise<readonly RefRepair[]> {
+  return repairOwnRefs(rooms, { isOnlyRecent: true });
+}
+
 /** One repair, in words. */
 export function describeRepair({ ref, problem, restoredTo }: RefRepair): string {
   const was = problem === 'gone' ? 'gone' : `broken (${problem})`;
   return `${ref} was ${was}: ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
 }
 
-/** The checkpoint refs that the events of attempts name, with their trees. A run that was forgotten has none. */
-export function listRecordedCheckpoints(ledger: Engine['ledger']): ReadonlyMap<string, string> {
-  const recorded = new Map<string, string>();
-  for (const { runId, data } of ledger.read({ types: ['attempt.ended', ...TERMINAL_TYPES] })) {
+/**
+ * The checkpoint refs that the events of attempts name, with their trees; of those with the same name the last one counts. A
+ * run that was forgotten has none.
+ */
+export async function* walkCheckpoints(
+  ledger: Engine['ledger'],
+  { isOnlyRecent = false, onProgress }: RepairOptions = {},
+): AsyncGenerator<readonly [ref: string, tree: string]> {
+  const total = ledger.lastOffset();
+  const after = isOnlyRecent ? Math.max(0, total - RECENT_EVENTS) : 0;
+  const types = ['attempt.ended', ...TERMINAL_TYPES] as const;
+  for (const { offset, runId, data } of ledger.walk({ after, types })) {
+    await shareTurn();
+    onProgress?.(offset, total);
     const { checkpoint } = data;
     if (checkpoint !== undefined && runId !== null && !isForgotten({ ledger }, runId))
-      recorded.set(checkpoint.ref, checkpoint.tree);
+      yield [checkpoint.ref, checkpoint.tree];
   }
-  return recorded;
 }
 
 /** The tree or commit that an event of the run names for a ref; those of an agent's own branches are in no event. */

@@ -11,6 +11,8 @@ export class RunForgottenError extends CaissonError {
 type WithLedger = Pick<Engine, 'ledger'>;
 
 const EVENT = 'run.forgotten';
+/** Few, because what is remembered for long makes V8 take more memory; more runs than this are rarely under way at once. */
+const MAX_REMEMBERED = 32;
 
 /** The row finds it quickly; only the event counts, so that a changed row hides nothing. */
 export function isForgotten({ ledger }: WithLedger, runId: string): boolean {
@@ -22,9 +24,15 @@ export async function markForgotten({ recorder }: Pick<Engine, 'recorder'>, runI
   await recorder.of(runId).append(EVENT, {}, { ...NO_ATTEMPT, id: `${EVENT}:${runId}` });
 }
 
-export function listForgotten({ ledger }: WithLedger): ReadonlySet<string> {
-  const marked = ledger.runs().filter(({ forgottenAt }) => forgottenAt !== undefined);
-  return new Set(marked.map(({ runId }) => runId).filter((runId) => hasEvent(ledger, runId)));
+/** `isForgotten` for who asks again and again about the same few runs. */
+export function rememberForgotten(rooms: WithLedger): (runId: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (runId) => {
+    const answer = known.get(runId) ?? isForgotten(rooms, runId);
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(runId, answer);
+    return answer;
+  };
 }
 
 /** Checked before contents are read, so that what is still on the disk until the next gc is hidden too. */

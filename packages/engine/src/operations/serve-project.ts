@@ -33,6 +33,7 @@ import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
 import { openDaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+import { serveResidents, type ServedResidents } from './serve-residents.ts';
 
 /** How many of its runs a daemon names when it is asked about itself. */
 const MAX_NAMED_RUNS = 100;
@@ -82,29 +83,32 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   await engine.recover({ adopts: true }).catch(() => undefined);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   const gate = createGate(() => life.phase() === 'serving');
-  const life = createLife({
-    clock: engine.clock,
-    work: {
-      underWay: () => [
-        ...gate.entering(),
-        ...engine.dispatcher.underWay().map(({ ended }) => ended.catch(() => undefined)),
-      ],
-      shutdown: (how) => engine.dispatcher.shutdown(how),
-      leave: () => engine.dispatcher.leave(),
-      close: () => close(),
+  const life = openLife(engine, gate, {
+    close: () => close(),
+    onPhase() {
+      notifier.stopping();
+      residents.stop().catch(() => undefined); // closing waits for it, and reports it
     },
-    onPhase: () => notifier.stopping(),
   });
-  const caisson = gateCaisson(opened.caisson, gate);
+  const residents = await serveResidents({
+    engine,
+    gate,
+    readConfig: () => opened.readConfig(),
+    openCaisson: (env) => opened.forCaller({ cwd: engine.config.projectRoot, env }),
+    isServing: () => life.phase() === 'serving',
+  });
+  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
+  const caisson = enter(opened.caisson);
   const control: DaemonControl = {
-    status: () => describeStatus(engine, own, life, server.socket),
+    status: () => ({ ...describeStatus(engine, own, life, server.socket), ...residents.status() }),
+    metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier),
+    reload: () => reload(caisson, notifier, residents),
   };
   const host: ApiHost = {
     ...opened,
     caisson,
-    forCaller: async (caller) => gateCaisson(await opened.forCaller(caller), gate),
+    forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
   const server = await openDaemonServer({ engine, host, control, warn });
   let gone: Error | null = null;
@@ -112,9 +116,11 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     gone ??= new LedgerGoneError(engine.ledger.file);
     life.force();
   };
-  const tasks = listDueWork(engine, { socket: server.socket, notifier, seals, endGone });
+  const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, endGone };
+  const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
+    await residents.stop();
     await timers.stop();
     await server.stop();
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
@@ -126,10 +132,31 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
 }
 
+function openLife(
+  { clock, dispatcher }: Engine,
+  gate: Gate,
+  { close, onPhase }: { close(): Promise<void>; onPhase(): void },
+): DaemonLife {
+  return createLife({
+    clock,
+    work: {
+      underWay: () => [
+        ...gate.entering(),
+        ...dispatcher.underWay().map(({ ended }) => ended.catch(() => undefined)),
+      ],
+      shutdown: (how) => dispatcher.shutdown(how),
+      leave: () => dispatcher.leave(),
+      close,
+    },
+    onPhase,
+  });
+}
+
 /** Nothing that starts a run gets in once the daemon ends. */
-function gateCaisson(caisson: Caisson, gate: Gate): Caisson {
+function gateCaisson(caisson: Caisson, gate: Gate, { api }: ServedResidents): Caisson {
   return {
     ...caisson,
+    residents: api,
     dispatch: (...given) => gate.enter(() => caisson.dispatch(...given)),
     continue: (...given) => gate.enter(() => caisson.continue(...given)),
     retry: (...given) => gate.enter(() => caisson.retry(...given)),
@@ -179,13 +206,24 @@ const OPENED_WITH = [
   'questions',
   'state',
   'store',
+  'telemetry',
 ];
 
-async function reload(caisson: Caisson, notifier: SystemdNotifier): Promise<ReloadReport> {
+async function reload(
+  caisson: Caisson,
+  notifier: SystemdNotifier,
+  residents: ServedResidents,
+): Promise<ReloadReport> {
   notifier.reloading();
   try {
     const changes = await caisson.checkConfig();
-    return { changes: [...changes], needsRestart: changes.map(({ key }) => key).filter(isOpenedWith) };
+    const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
+    const replaced = await residents.reload();
+    return {
+      changes: [...changes],
+      needsRestart,
+      ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
+    };
   } finally {
     notifier.ready();
   }

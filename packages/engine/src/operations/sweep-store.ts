@@ -4,7 +4,7 @@ import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
 import type { BlobProblem } from '../store/index.ts';
-import { surveyBlobs } from './blob-roots.ts';
+import { startGrace, surveyBlobs, type SurveyOptions } from './blob-roots.ts';
 
 /** How many problems are reported one by one. */
 const MAX_NAMED = 5;
@@ -16,14 +16,22 @@ export interface SweptStore {
   readonly problems: readonly BlobProblem[];
 }
 
-export async function sweepStore(engine: Engine, graceMs: number): Promise<SweptStore> {
-  const { roots, bundles, needed, isComplete } = await surveyBlobs(engine);
+export async function sweepStore(
+  engine: Engine,
+  graceMs: number,
+  options: Pick<SurveyOptions, 'onProgress'> = {},
+): Promise<SweptStore> {
+  const findGrace = startGrace(engine);
+  const { roots, bundles, needed, isComplete } = await surveyBlobs(engine, options);
   const lost = describeLoss(engine);
   const isKept = lost !== null || !isComplete;
-  const swept = await engine.store.gc(roots, { graceMs: isKept ? Infinity : graceMs, bundles });
-  const missing = swept.missing
-    .filter((digest) => needed.has(digest))
-    .map((digest): BlobProblem => ({ digest, kind: 'missing', detail: `${digest} is missing` }));
+  const ageMs = isKept ? Infinity : Math.max(graceMs, findGrace());
+  const swept = await engine.store.gc(roots, { graceMs: ageMs, bundles, needed });
+  const missing = swept.missing.map((digest): BlobProblem => ({
+    digest,
+    kind: 'missing',
+    detail: `${digest} is missing`,
+  }));
   const problems = [...swept.problems, ...missing];
   if (lost !== null)
     warn(engine, `no blob was removed: ${lost}. If that was you: caisson doctor --accept-ledger`);

@@ -1,4 +1,5 @@
 export { backoffMs } from './backoff.ts';
-export { TaskRefusedError, type Refusal } from './refusal.ts';
+export { forEachOf, MOST_AT_ONCE } from './for-each-of.ts';
+export { findRefusal, TaskRefusedError, type Refusal } from './refusal.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { pause } from './pause.ts';

@@ -21,3 +21,9 @@ export class TaskRefusedError extends CaissonError {
     this.refusal = refusal;
   }
 }
+
+/** Why admission said no, if that is what was thrown: here, by a daemon, or by another bundle in this process. */
+export function findRefusal(error: unknown): Refusal | undefined {
+  if (!(error instanceof CaissonError) || error.code !== 'TASK_REFUSED') return undefined;
+  return (error as TaskRefusedError).refusal;
+}

@@ -19,6 +19,7 @@
  * Q2  The acceptance of the run that continues is the answer. If its host dies before it records `question.answered`,
  *     the next process that answers or expires the question records it.
  * Q3  A question expires when the next process reads questions, and never after it was answered (Q2).
+ * Q4  A thread of a workflow asks while it lives. The recorded answer is all: no run continues, the thread goes on by itself.
  */
 import type { Clock } from '@caisson/ground';
 import type { DispatchRequest } from '@caisson/protocol';
@@ -55,8 +56,11 @@ export interface Approvals {
 export interface Questions<Handle> {
   /** Expires what is due, then lists. */
   list(filter?: { runId?: string; status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
-  /** `given` is a question's id, or a run that asked. Throws `QuestionClosedError` unless the question is open. */
-  answer(given: string, answer: string): Promise<Handle>;
+  /**
+   * `given` is a question's id, or a run or thread that asked. Throws `QuestionClosedError` unless the question is open.
+   * Null when a thread asked (Q4).
+   */
+  answer(given: string, answer: string): Promise<Handle | null>;
 }
 
 /** What questions need of the project. */

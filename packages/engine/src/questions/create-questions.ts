@@ -1,5 +1,5 @@
 import { definedOnly, type DataOf, type DispatchRequest } from '@caisson/protocol';
-import type { QuestionRow } from '../ledger/index.ts';
+import { isRefusal, isThreadStream, type QuestionRow } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
 import type { QuestionRooms, Questions } from './contract.ts';
 import { QuestionClosedError } from './errors.ts';
@@ -14,6 +14,7 @@ export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions
     async answer(given, answer) {
       await expireQuestions(rooms);
       const found = findQuestion(rooms, given);
+      if (isThreadStream(found.runId)) return answerThread(rooms, requireOpen(found), answer);
       rooms.requireContents(found.runId);
       await recordEarlierAnswer(rooms, found);
       return answerOnce(rooms, requireOpen(ledger.question(found.questionId) ?? found), answer);
@@ -41,6 +42,18 @@ async function answerOnce<Handle>(
   }
 }
 
+/** Q4. The ledger accepts one answer. */
+async function answerThread(rooms: QuestionRooms, question: QuestionRow, answer: string): Promise<null> {
+  const { questionId } = question;
+  try {
+    await record(rooms, question, 'question.answered', { questionId, answer });
+  } catch (error) {
+    if (isRefusal(error)) requireOpen(rooms.ledger.question(questionId) ?? question);
+    throw error;
+  }
+  return null;
+}
+
 function describe(question: QuestionRow, answer: string): NonNullable<DispatchRequest['answer']> {
   const { questionId, text, options, context, partialState: partial_state } = question;
   return {
@@ -59,7 +72,9 @@ function requireOpen(question: QuestionRow): QuestionRow {
       : 'has expired';
   throw new QuestionClosedError(`the question of ${question.runId} ${how}`, {
     // The run that continued knows the answer; the one that asked would only ask again.
-    remedy: `To continue anyway: caisson retry ${question.continuedBy ?? question.runId}`,
+    remedy: isThreadStream(question.runId)
+      ? `What became of it: caisson threads show ${question.runId}`
+      : `To continue anyway: caisson retry ${question.continuedBy ?? question.runId}`,
   });
 }
 
@@ -102,7 +117,7 @@ async function expireQuestions(rooms: QuestionRooms): Promise<void> {
 function findQuestion({ ledger, resolveRun }: QuestionRooms, given: string): QuestionRow {
   const exact = ledger.question(given);
   if (exact !== null) return exact;
-  const runId = resolveRun(given);
+  const runId = isThreadStream(given) ? given : resolveRun(given);
   const found = ledger.questions({ runId }).at(-1);
   if (found !== undefined) return found;
   throw new QuestionClosedError(`${runId} has asked nothing`, {

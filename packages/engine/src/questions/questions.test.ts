@@ -54,7 +54,7 @@ describe('an answer', () => {
     const { questions, ledger, requests } = await open();
     const next = await questions.answer(ASKED, 'this');
     const asked = { question: 'Which?', options: ['this', 'that'], answer: 'this', questionId: 'q_1' };
-    expect(requests.get(next)).toEqual({ task: 'x', runId: next, answer: asked });
+    expect(requests.get(next ?? '')).toEqual({ task: 'x', runId: next, answer: asked });
     expect(ledger.question('q_1')).toMatchObject({ status: 'answered', answer: 'this', continuedBy: next });
     await expect(questions.answer('q_1', 'that')).rejects.toMatchObject({
       code: 'QUESTION_CLOSED',
@@ -86,6 +86,43 @@ describe('an answer', () => {
     await expect(questions.answer('q_1', 'this')).rejects.toThrow('no money is left');
     refuse(null);
     expect(await questions.answer('q_1', 'this')).toMatch(/^run_/);
+  });
+});
+
+describe('the answer to a thread', () => {
+  const THREAD = 'thread_00000000000000000001';
+  async function ask(deadlineAt?: string) {
+    const at = await open();
+    const thread = createRecorder({ ledger: at.ledger, clock: systemClock }).of(THREAD);
+    await thread.append('thread.accepted', SAMPLE_DATA['thread.accepted'], { attempt: 0 });
+    const deadline = deadlineAt === undefined ? {} : { deadlineAt };
+    await thread.append('question.asked', { questionId: 'q_t', text: 'Which?', ...deadline }, { attempt: 0 });
+    return at;
+  }
+
+  test.each([THREAD, 'q_t'])('is recorded once, and no run continues (%s)', async (given) => {
+    const { questions, ledger, requests } = await ask();
+    expect(await questions.answer(given, 'this')).toBeNull();
+    expect(ledger.question('q_t')).toMatchObject({ status: 'answered', answer: 'this' });
+    expect(requests.size).toBe(0);
+    await expect(questions.answer(given, 'that')).rejects.toMatchObject({
+      code: 'QUESTION_CLOSED',
+      remedy: `What became of it: caisson threads show ${THREAD}`,
+    });
+  });
+
+  test('is given once, also when three processes answer at the same time', async () => {
+    const { questions, ledger } = await ask();
+    const all = await Promise.allSettled(['a', 'b', 'c'].map((text) => questions.answer('q_t', text)));
+    expect(all.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(ledger.read({ runId: THREAD, types: ['question.answered'] })).toHaveLength(1);
+    for (const one of all)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'QUESTION_CLOSED' });
+  });
+
+  test('comes too late after the deadline', async () => {
+    const { questions } = await ask(PAST);
+    await expect(questions.answer('q_t', 'this')).rejects.toThrow('has expired');
   });
 });
 

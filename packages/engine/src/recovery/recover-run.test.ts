@@ -26,7 +26,7 @@ function createFullRooms(events: readonly unknown[]) {
   const record = {
     flush: () => write([]),
     append: (type: string) => write([{ type }]),
-    appendAll: write,
+    appendLast: write,
   };
   const read = ({ types }: { types?: string[] }) =>
     types === undefined ? events : (events as { type: string }[]).filter(({ type }) => types.includes(type));

@@ -9,7 +9,7 @@ import {
   type StoredOf,
 } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
-import { WorkerHandle } from '../compute/index.ts';
+import { attemptKey, WorkerHandle } from '../compute/index.ts';
 import {
   type AttemptRemains,
   orWarn,
@@ -18,6 +18,7 @@ import {
   endingOfResult,
   withAnswers,
   findLeftWork,
+  pushBranch,
   type MayPass,
   readResult,
   recordInReserve,
@@ -93,6 +94,7 @@ async function endUnlaunched(
   await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data: ending }]);
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
+  await orWarn(record, attempt, 'push', () => pushBranch(rooms, record, runId));
 }
 
 /** Does what a host did not do after the ending of a run: seal and clean-up. */
@@ -127,7 +129,7 @@ async function sweepUnlaunched(
   attempt: number,
 ): Promise<void> {
   const { stateDir } = rooms.settings;
-  await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
+  await orWarn(record, 0, 'compute', () => rooms.compute.sweep(attemptKey(runId, attempt)));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
   await orWarn(record, 0, 'workspace', async () => {
     for (const left of await rooms.workspaces.recoverList({ stateDir })) {

@@ -13,6 +13,7 @@ import {
   findInstalledVersion,
   findKeyRef,
   findLogin,
+  findNativeProgram,
   findOtherAddress,
   type LocatedRuntime,
 } from '../discovery/index.ts';
@@ -71,7 +72,7 @@ export async function findRuntime(
   return {
     name,
     descriptor,
-    bin: found.path ?? (name === 'native' ? options.nativeAgent : options.node),
+    bin: startedProgram(options, found.path, descriptor),
     version,
     endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
     otherAddress: findOtherAddress(descriptor, found.config, { env, apiKeyRef }),
@@ -88,6 +89,16 @@ export async function findRuntime(
     foundLogin: findLogin(config.folders.home, descriptor),
     projectServers: found.config.projectServers === true,
   };
+}
+
+/** What is really started; version and settings are those of the program that was found. */
+function startedProgram(
+  { nativeAgent, node }: RuntimeNamesOptions,
+  path: string | null,
+  descriptor: RuntimeDescriptor,
+): string {
+  if (path === null) return descriptor.name === 'native' ? nativeAgent : node;
+  return findNativeProgram(path, descriptor) ?? path;
 }
 
 /** The program is asked where no npm package names it, and once for each file. */

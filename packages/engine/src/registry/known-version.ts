@@ -9,9 +9,8 @@
  */
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readSmallFileSync, writeFileAtomicSync } from '@caisson/ground';
+import { isPrivateFolder, readSmallFileSync, writeFileAtomicSync } from '@caisson/ground';
 import * as z from 'zod/mini';
-import { isPrivateFolder } from '../config/index.ts';
 
 const FILE = 'program-versions.json';
 const MAX_BYTES = 256 * 1024;

@@ -58,8 +58,15 @@ export interface GcOptions {
   /** What was put or found again within this time is kept, rooted or not. */
   readonly graceMs: number;
   /** The roots that may be bundles; without it any may be. While one of them is damaged, nothing is removed. */
-  readonly bundles?: ReadonlySet<string>;
+  readonly bundles?: Digests;
+  /** The roots whose absence is reported; without it every root. */
+  readonly needed?: Digests;
   readonly signal?: AbortSignal;
+}
+
+/** Which digests are meant. */
+export interface Digests {
+  has(digest: string): boolean;
 }
 
 export interface GcReport {

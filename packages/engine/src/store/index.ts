@@ -1,4 +1,5 @@
 export * from './contract.ts';
+export { DigestMarks, DigestSet } from './digest-set.ts';
 export * from './errors.ts';
 export { inspectBlob, throwUnlessProblem, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';

@@ -12,7 +12,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { removeFileSync, shareTurn } from '@caisson/ground';
 
-import type { BlobProblem, GcOptions, GcReport } from './contract.ts';
+import type { BlobProblem, Digests, GcOptions, GcReport } from './contract.ts';
 import { toProblem } from './inspect-blob.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
@@ -25,9 +25,11 @@ import {
   statOrNull,
   type LocalLayout,
 } from './local-layout.ts';
+import { listHeld } from './list-held.ts';
 import { markRoots } from './mark-roots.ts';
 import type { PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
+import type { ListedPack } from './packs.ts';
 
 /** A write in progress refreshes its temp file; nothing alive is this old. */
 const TEMP_MAX_AGE_MS = 3_600_000;
@@ -42,11 +44,12 @@ export async function collectLocalGarbage(
   collection.emptyTrash();
   const { live, missing, problems, isComplete } = await markRoots(
     {
+      list: () => listHeld(blobs),
       findSize: async (digest) => blobs.findReadable(digest)?.size ?? null,
       read: (digest) => blobs.read(digest),
     },
     roots,
-    options.bundles,
+    options,
   );
   if (isComplete) {
     await collection.collectLoose(live);
@@ -86,7 +89,7 @@ class Collection {
     }
   }
 
-  async collectLoose(live: ReadonlySet<string>): Promise<void> {
+  async collectLoose(live: Digests): Promise<void> {
     const { blobs } = this.#blobs.layout;
     for (const shard of listNames(blobs)) {
       for (const rest of this.#listShard(join(blobs, shard))) {
@@ -113,7 +116,7 @@ class Collection {
    * A pack with dead blobs is replaced by one without them; all replaced packs become one. When there are many packs,
    * all old ones become one, because every process that looks for a blob reads the index of each.
    */
-  async collectPacks(live: ReadonlySet<string>): Promise<void> {
+  async collectPacks(live: Digests): Promise<void> {
     this.#blobs.packs.refresh();
     const doomed: { name: string; file: string; dead: PackedBlob[] }[] = [];
     const writer = new PackWriter(this.#blobs.layout);
@@ -122,8 +125,7 @@ class Collection {
       const packs = this.#blobs.packs.list();
       const isCrowded = packs.length > MAX_PACKS;
       for (const pack of packs) {
-        const dead = pack.blobs.filter((blob) => !live.has(blob.digest));
-        this.counts.keptBlobs += pack.blobs.length - dead.length;
+        const dead = this.#listDead(pack, live);
         if (dead.length === 0 && !isCrowded) continue;
         if (this.#isYoung(pack.file)) {
           this.counts.youngBlobs += dead.length;
@@ -140,12 +142,17 @@ class Collection {
     for (const pack of doomed) this.#removePack(pack);
   }
 
+  #listDead({ blobs }: ListedPack, live: Digests): PackedBlob[] {
+    const dead: PackedBlob[] = [];
+    for (const blob of blobs) {
+      if (live.has(blob.digest)) this.counts.keptBlobs += 1;
+      else dead.push(blob);
+    }
+    return dead;
+  }
+
   /** False when something in it is damaged: then the pack stays, and the copied blobs exist twice. */
-  async #copyLive(
-    { blobs }: { readonly blobs: readonly PackedBlob[] },
-    live: ReadonlySet<string>,
-    { reader, writer }: CopyTools,
-  ): Promise<boolean> {
+  async #copyLive({ blobs }: ListedPack, live: Digests, { reader, writer }: CopyTools): Promise<boolean> {
     for (const { digest } of blobs) {
       try {
         if (live.has(digest)) await writer.add(digest, await reader.read(digest));

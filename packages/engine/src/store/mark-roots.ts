@@ -1,10 +1,14 @@
+import { shareTurn } from '@caisson/ground';
+
 import { looksLikeManifest, MAX_MANIFEST_BYTES, parseManifest } from './bundle-manifest.ts';
-import type { BlobProblem } from './contract.ts';
-import { refuseInvalidDigest } from './digest.ts';
+import type { BlobProblem, Digests, GcOptions } from './contract.ts';
+import { DigestMarks, DigestSet } from './digest-set.ts';
 import { toProblem } from './inspect-blob.ts';
 
 /** What gc needs to follow a root. */
 export interface RootReader {
+  /** Digests of what the store holds, in any order, and perhaps names of other things. */
+  list(): Iterable<string> | AsyncIterable<string>;
   /** null when the store does not hold the blob. */
   findSize(digest: string): Promise<number | null>;
   /** Verified. */
@@ -12,7 +16,7 @@ export interface RootReader {
 }
 
 export interface Marked {
-  readonly live: ReadonlySet<string>;
+  readonly live: Digests;
   readonly missing: readonly string[];
   readonly problems: readonly BlobProblem[];
   /** False when a damaged root may reach more than is in `live`: then nothing may be removed. */
@@ -22,33 +26,70 @@ export interface Marked {
 /**
  * Every digest that the roots reach. What a damaged root reaches is unknown if it may be a bundle: damage could be what
  * makes a manifest look like a plain blob.
+ *
+ * Most roots of an old ledger are of no blob: only what the store lists is read, and what it did not list is looked for by
+ * its name if it is needed, because others put and move blobs meanwhile.
  */
 export async function markRoots(
   reader: RootReader,
   roots: Iterable<string>,
-  bundles?: ReadonlySet<string>,
+  options: Pick<GcOptions, 'bundles' | 'needed' | 'signal'> = {},
 ): Promise<Marked> {
-  const live = new Set<string>();
-  const missing = new Set<string>();
-  const problems: BlobProblem[] = [];
-  let isComplete = true;
-  for (const root of new Set(roots)) {
-    refuseInvalidDigest(root);
-    live.add(root);
+  // There may be millions: they are not copied.
+  const given = roots instanceof DigestSet ? roots : new DigestSet(roots);
+  const marking = new Marking(reader, options);
+  const seen = new DigestMarks(given);
+  for await (const digest of reader.list()) {
+    await shareTurn(options.signal);
+    if (given.has(digest) && seen.add(digest)) await marking.follow(digest);
+  }
+  let count = 0;
+  for (const root of given) {
+    count += 1;
+    if (count % ROOTS_IN_TURN === 0) await shareTurn(options.signal);
+    if (!seen.has(root) && marking.isNeeded(root)) await marking.follow(root);
+  }
+  const { reached, missing, problems, isComplete } = marking;
+  const live = { has: (digest: string) => given.has(digest) || reached.has(digest) };
+  return { live, missing: [...missing].toSorted(), problems, isComplete };
+}
+
+/** So many are less than a millisecond. */
+const ROOTS_IN_TURN = 256;
+
+class Marking {
+  readonly #reader: RootReader;
+  readonly #options: Pick<GcOptions, 'bundles' | 'needed'>;
+  readonly reached = new DigestSet();
+  readonly missing = new Set<string>();
+  readonly problems: BlobProblem[] = [];
+  isComplete = true;
+
+  constructor(reader: RootReader, options: Pick<GcOptions, 'bundles' | 'needed'>) {
+    this.#reader = reader;
+    this.#options = options;
+  }
+
+  isNeeded(digest: string): boolean {
+    const { needed } = this.#options;
+    return needed === undefined || needed.has(digest);
+  }
+
+  async follow(root: string): Promise<void> {
+    const { bundles } = this.#options;
     try {
-      const size = await reader.findSize(root);
-      if (size === null) missing.add(root);
-      if (size === null || size > MAX_MANIFEST_BYTES) continue;
-      for (const digest of listReached(await reader.read(root))) {
-        live.add(digest);
-        if ((await reader.findSize(digest)) === null) missing.add(digest);
+      const size = await this.#reader.findSize(root);
+      if (size === null && this.isNeeded(root)) this.missing.add(root);
+      if (size === null || size > MAX_MANIFEST_BYTES) return;
+      for (const digest of listReached(await this.#reader.read(root))) {
+        this.reached.add(digest);
+        if (this.isNeeded(digest) && (await this.#reader.findSize(digest)) === null) this.missing.add(digest);
       }
     } catch (error) {
-      problems.push(toProblem(root, error));
-      isComplete &&= bundles !== undefined && !bundles.has(root);
+      this.problems.push(toProblem(root, error));
+      this.isComplete &&= bundles !== undefined && !bundles.has(root);
     }
   }
-  return { live, missing: [...missing].toSorted(), problems, isComplete };
 }
 
 /** Anyone may store bytes that begin like a manifest; only a real one reaches anything. */

@@ -22,10 +22,10 @@ import type {
   PutBundleOptions,
   Store,
 } from './contract.ts';
+import { forEachOf } from '../platform/index.ts';
 import { listFiles } from './bundle-manifest.ts';
 import { BlobMissingError } from './errors.ts';
 import type { LocalStore } from './local-store.ts';
-import { forEachOf } from './for-each-of.ts';
 import { Sender } from './sender.ts';
 import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 

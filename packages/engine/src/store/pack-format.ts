@@ -84,15 +84,14 @@ export function findInIndex(index: Buffer, digest: Buffer): { offset: number; si
   return null;
 }
 
-export function listIndex(index: Buffer): PackedBlob[] {
-  return Array.from({ length: index.length / RECORD_BYTES }, (_, position) => {
-    const at = position * RECORD_BYTES;
-    return {
+/** One after the other: there may be millions, and each is four times as large as its record. */
+export function* walkIndex(index: Buffer): Generator<PackedBlob> {
+  for (let at = 0; at < index.length; at += RECORD_BYTES)
+    yield {
       digest: index.toString('hex', at, at + 32),
       offset: readCount(index, at + 32),
       size: readCount(index, at + 40),
     };
-  });
 }
 
 /** Reads that many bytes, or null when the file ends before. */

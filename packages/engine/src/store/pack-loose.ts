@@ -77,7 +77,7 @@ function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; di
   const small = packs
     .list()
     .filter(({ file }) => (statOrNull(file)?.size ?? Infinity) <= MAX_SMALL_PACK_BYTES)
-    .map(({ name, file, blobs }) => ({ name, file, digests: blobs.map(({ digest }) => digest) }));
+    .map(({ name, file, blobs }) => ({ name, file, digests: Array.from(blobs, ({ digest }) => digest) }));
   return small.length > MAX_SMALL_PACKS ? small : [];
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { StoreCorruptError, type StoreAccessError } from './errors.ts';
 import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
-import { findInIndex, listIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
+import { findInIndex, walkIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
 
 export interface PackPlace {
   readonly file: string;
@@ -15,6 +15,13 @@ export interface PackPlace {
 interface KnownPack {
   readonly file: string;
   readonly index: Buffer;
+}
+
+export interface ListedPack {
+  readonly name: string;
+  readonly file: string;
+  /** May be walked through again and again. */
+  readonly blobs: Iterable<PackedBlob>;
 }
 
 /** A pack whose index cannot be used: its content is unknown. */
@@ -80,11 +87,11 @@ export class Packs {
     }
   }
 
-  list(): { name: string; file: string; blobs: PackedBlob[] }[] {
-    return Array.from(this.#known, ([name, pack]) => ({
+  list(): ListedPack[] {
+    return Array.from(this.#known, ([name, { file, index }]) => ({
       name,
-      file: pack.file,
-      blobs: listIndex(pack.index),
+      file,
+      blobs: { [Symbol.iterator]: () => walkIndex(index) },
     }));
   }
 }

@@ -22,7 +22,7 @@ import type {
 } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
 import { BlobMissingError, BundleRefusedError } from './errors.ts';
-import { forEachOf, REMOTE_CONCURRENCY } from './for-each-of.ts';
+import { forEachOf, MOST_AT_ONCE } from '../platform/index.ts';
 import { markRoots } from './mark-roots.ts';
 import { materialiseBundle } from './materialise.ts';
 import { readStill, resolveFolder } from './put-bundle.ts';
@@ -99,7 +99,7 @@ class S3Store implements Store {
       read: (digest: string) => this.getBlob(digest),
       open: (digest: string) => this.openBlob(digest),
       findFile: () => null,
-      concurrency: REMOTE_CONCURRENCY,
+      concurrency: MOST_AT_ONCE,
     };
     return await materialiseBundle(reader, hash, manifest, target, options);
   }
@@ -111,11 +111,12 @@ class S3Store implements Store {
   async gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
     const { live, missing, problems, isComplete } = await markRoots(
       {
+        list: () => this.listBlobs(),
         findSize: async (digest) => (await this.#objects.head(this.#key(digest)))?.size ?? null,
         read: (digest) => this.getBlob(digest),
       },
       roots,
-      options.bundles,
+      options,
     );
     const youngAfterMs = Date.now() - options.graceMs;
     const counts = { keptBlobs: 0, youngBlobs: 0, removedBlobs: 0, removedBytes: 0, sweptTemps: 0 };

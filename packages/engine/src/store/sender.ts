@@ -1,6 +1,6 @@
+import { forEachOf } from '../platform/index.ts';
 import { listFiles } from './bundle-manifest.ts';
 import type { BlobRef, Store } from './contract.ts';
-import { forEachOf } from './for-each-of.ts';
 import type { Unsent } from './unsent-marks.ts';
 
 /** Larger ones are sent as a stream. */

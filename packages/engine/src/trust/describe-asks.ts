@@ -1,5 +1,5 @@
 /** Describes what a project asks for, in words that a person can agree to. */
-import { formatSetting } from '@caisson/protocol';
+import { formatSetting, isRecord } from '@caisson/protocol';
 import type { Ask } from '../config/index.ts';
 import type { AskLine } from './contract.ts';
 import { digestNamedFiles } from './named-files.ts';
@@ -17,6 +17,21 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^runtimes\.[^.]+\.projectServers$/, 'starts the MCP servers that the repository names, in the sandbox'],
   [/^network\.services$/, 'reaches this service with a key of yours'],
   [/^network\.hosts$|\.grant\.hosts$/, 'lets what runs in the sandbox reach these hosts'],
+  [
+    /^git\.url$/,
+    'lets runs work on this repository instead of the project; git runs the hooks of a local one outside the sandbox',
+  ],
+  [/^git\.token$/, 'sends this token of yours to the remote repository'],
+  [/^git\.(knownHosts|identity)$/, 'decides which hosts are trusted, or which key of yours is used, for ssh'],
+  [
+    /^senses\./,
+    'runs this code by itself, whenever a daemon serves the project: in a sandbox that may read the project, and what it names here',
+  ],
+  [
+    /^workflows\./,
+    'runs this code by itself, in a sandbox that may read the project and what it names here; it starts agents, up to this mode and budget',
+  ],
+  [/^schedules\./, 'starts this by itself at these times, whenever a daemon serves the project'],
   [/^callbacks$/, 'reports every ending to this address'],
   [/^envs\./, 'puts these values into the environment of what runs'],
   [/^agents\.[^.]+\.envs$/, 'gives these env bundles to this agent'],
@@ -26,11 +41,12 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^workspace\.setup$|^pipelines\.|\.verify$/, 'runs this in the sandbox without the policy gate'],
   [/^capabilities/, 'copies these files over the workspace and runs their setup in the sandbox'],
   [/^keys\./, 'signs evidence with a key of this agent'],
+  [/^telemetry/, 'reports what every run did to this address: names, counts and times'],
   [/^evidence\./, 'writes a line for every seal there'],
   [/^state$/, "keeps Caisson's records here"],
   [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than your default allows'],
   [
-    /^(limits|budget|sandbox|workspace)\.|\.(timeout|limits|budget|depth)\b/,
+    /^(limits|budget|git|sandbox|workspace)\.|\.(timeout|limits|budget|depth)\b/,
     'raises a limit above your default',
   ],
 ];
@@ -43,7 +59,9 @@ export async function describeAsks(projectRoot: string, asks: readonly Ask[]): P
       return {
         key,
         value: formatSetting(key, value),
-        meaning: [describeKey(key), ...secrets.map(describeRef)].filter((text) => text !== '').join('; '),
+        meaning: [describeKey(key), describeWrites(key, value), ...secrets.map(describeRef)]
+          .filter((text) => text !== '')
+          .join('; '),
         files: await digestNamedFiles(projectRoot, path, value),
       };
     }),
@@ -60,6 +78,11 @@ export function formatAsk({ key, value, files }: AskLine): string {
 
 function describeKey(key: string): string {
   return MEANINGS.find(([pattern]) => pattern.test(key))?.[1] ?? '';
+}
+
+function describeWrites(key: string, value: unknown): string {
+  const folders = /^(senses|workflows)\./.test(key) && isRecord(value) ? value['write'] : undefined;
+  return Array.isArray(folders) && folders.length > 0 ? `it may write to ${folders.join(', ')}` : '';
 }
 
 function describeRef(ref: string): string {

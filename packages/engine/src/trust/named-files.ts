@@ -16,8 +16,12 @@ interface NamedFile {
 const MAX_FILES = 5000;
 const SMALL_BYTES = 1024 * 1024;
 
-/** Ignored files change with every build, and the state folder with every run: only their names are agreed to. */
-const NAMES_ONLY = /^(workspace\.include|state|network\.hosts|sandbox\.toolchains)$/;
+/**
+ * Ignored files change with every build, and the state folder with every run: only their names are agreed to. So it is with
+ * code that stays: it is edited while it runs, and its sandbox is what the user agrees to.
+ */
+const NAMES_ONLY =
+  /^(workspace\.include|state|network\.hosts|sandbox\.toolchains|(senses|workflows|schedules)\..+)$/;
 
 export async function digestNamedFiles(
   projectRoot: string,

@@ -2,8 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder, ownUid, statIfThere, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
-import { isPrivateFolder, markersFolder, type StateMarker } from '../config/index.ts';
+import {
+  isPrivateFolder,
+  makeFolder,
+  ownUid,
+  statIfThere,
+  writeFileAtomicSync,
+  removeFileSync,
+} from '@caisson/ground';
+import { markersFolder, type StateMarker } from '../config/index.ts';
 import { StateMarkerError } from './state-errors.ts';
 import type { StatePlace } from './state-inspection.ts';
 

@@ -18,10 +18,10 @@ export function findTracked(folder: string, seen: string | undefined): TrackedSt
   const index = [place.top, folder, ...files.map(describeFile)].join('\n');
   if (index === seen) return { problem: null, index };
   const path = Buffer.from(relative(place.top, folder));
-  let main = Buffer.alloc(0);
+  let main: Buffer = Buffer.alloc(0);
   for (const file of files) {
     try {
-      const bytes = readFileSync(file);
+      const bytes = readIndexSync(file);
       const sharedId = /sharedindex\.([0-9a-f]+)$/.exec(file)?.[1];
       if (sharedId === undefined) main = bytes;
       else if (!main.includes(Buffer.from(sharedId, 'hex'))) continue; // a half that is no longer used
@@ -33,6 +33,17 @@ export function findTracked(folder: string, seen: string | undefined): TrackedSt
     }
   }
   return { problem: null, index };
+}
+
+/** Of several million files. */
+const MAX_INDEX_BYTES = 512 * 1024 * 1024;
+
+/** A link may lead to a pipe, or to what never ends. */
+function readIndexSync(file: string): Buffer {
+  const found = statIfThere(file, 'itself');
+  if (found?.isFile() === false) throw new Error('it is not a regular file');
+  if (found !== null && found.size > MAX_INDEX_BYTES) throw new Error('it is too large');
+  return readFileSync(file);
 }
 
 function findIndexFolder(start: string): { top: string; gitDir: string } | null {

@@ -3,15 +3,16 @@
  * config and hooks are ours and are bound read-only, so nothing the agent does reaches the user's repository, and
  * nothing the user configured runs for the agent.
  */
-import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isErrno } from '@caisson/ground';
+import type { Ref } from '@caisson/ground';
 import { READ_ONLY_GIT_CONTROLS } from '@caisson/protocol';
 
 import type { AgentGit } from './contract.ts';
 import { describeOwnSettings, describeUser } from './git-settings.ts';
-import type { Ref, Repository } from './locate-repository.ts';
+import { readIndexFile } from './index-file.ts';
+import type { Repository } from './locate-repository.ts';
 
 export interface AgentGitOptions {
   readonly repository: Repository;
@@ -51,8 +52,8 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
       at('objects/info/alternates'),
       borrowed.map((_folder, index) => `../borrowed/${index}\n`).join(''),
     ),
-    copyIfThere(options.indexFile, at('index')),
-    copyIfThere(join(repository.commonDir, 'shallow'), at('shallow')),
+    copyIndex(options.indexFile, at('index')),
+    repository.shallow === null ? undefined : writeFile(at('shallow'), repository.shallow),
     ...borrowed.map((folder, index) =>
       options.sandboxed ? mkdir(at(`borrowed/${index}`)) : symlink(folder, at(`borrowed/${index}`)),
     ),
@@ -104,16 +105,13 @@ function lineEndings({ config }: Repository): string {
     .join('');
 }
 
-/** Our refs stay out: they are backups, not history. */
 function packedRefsText(refs: readonly Ref[]): string {
-  const visible = refs.filter((ref) => !ref.name.startsWith('refs/caisson/') && ref.name !== 'refs/stash');
+  const visible = refs.filter((ref) => ref.name !== 'refs/stash');
   return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;
 }
 
-async function copyIfThere(from: string, to: string): Promise<void> {
-  try {
-    await copyFile(from, to);
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error;
-  }
+/** The agent may read the copy: it has nothing that a link leads to. */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const found = await readIndexFile(from);
+  if (found !== null) await writeFile(to, found.bytes);
 }

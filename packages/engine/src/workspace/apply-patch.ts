@@ -9,7 +9,7 @@
  * A7  The table of risky paths judges what is about to be installed, from the files themselves.
  * A5  A file that is gone conflicts with any change to it; that both sides removed it is no conflict.
  */
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import {
@@ -39,10 +39,11 @@ import type { ApplyOptions, ApplyResult } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
 import { FolderInUseError } from './errors.ts';
 import { findUncommitted } from './find-dirty.ts';
+import { readIndexFile } from './index-file.ts';
 import { installFiles } from './install-files.ts';
 import { hasPlan } from './install-plan.ts';
 import { judgeInstall } from './judge-install.ts';
-import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
+import { findRepository, type UserFolders } from './locate-repository.ts';
 import { applyFolderPrefix, undoLeft, withApplyLock } from './recover-applies.ts';
 import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 
@@ -50,12 +51,16 @@ import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 export interface ApplyMeans {
   readonly user: UserFolders;
   readonly stamp: Stamp;
+  readonly userState: string;
 }
 
-type StampedOptions = ApplyOptions & Pick<ApplyMeans, 'stamp'>;
+type StampedOptions = ApplyOptions & Pick<ApplyMeans, 'stamp' | 'userState'>;
 
-export async function applyPatch(given: ApplyOptions, { user, stamp }: ApplyMeans): Promise<ApplyResult> {
-  const options = { ...given, stamp };
+export async function applyPatch(
+  given: ApplyOptions,
+  { user, stamp, userState }: ApplyMeans,
+): Promise<ApplyResult> {
+  const options = { ...given, stamp, userState };
   const headers = parsePatchHeaders(options.patch);
   if (headers.length === 0) return { kind: 'applied', files: [] };
   return await withApplyLock(options.stateDir, async () => {
@@ -70,7 +75,7 @@ async function applyHeaders(
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
   const place = await findPlace(options, user);
-  const claim = await claimFolder(place.root, 'caisson apply'); // A6
+  const claim = await claimFolder(place.root, 'caisson apply', options.userState); // A6
   if (claim.kind === 'taken') throw new FolderInUseError(place.root, claim.holder);
   try {
     return await applyInto(place, options, user, headers);
@@ -171,9 +176,9 @@ async function findDirty(
 
 async function findConflicted(place: ApplyPlace, headers: readonly PatchHeader[]): Promise<Buffer[]> {
   if (place.repository === null) return [];
-  const file = join(place.repository.gitDir, 'index');
-  if ((await readIfThere(file)) === null) return [];
-  const summary = readIndexSummary(await readFile(file), place.objectFormat === 'sha256' ? 32 : 20);
+  const found = await readIndexFile(join(place.repository.gitDir, 'index'));
+  if (found === null) return [];
+  const summary = readIndexSummary(found.bytes, place.objectFormat === 'sha256' ? 32 : 20);
   const conflicted = new Set(summary.conflicts.map(keyOf));
   return touchedPaths(headers).filter((path) => conflicted.has(keyOf(path)));
 }

@@ -76,7 +76,7 @@ it('nothing is applied while a run works in place in the same folder', async () 
   writeFileSync(join(prepared.path, 'a.txt'), 'two\n');
   const { patch } = await captureProven(prepared);
   const options = { projectRoot: project.root, stateDir: project.stateDir, patch, baseCommit: null };
-  const claim = await claimFolder(project.root, 'run_of_another');
+  const claim = await claimFolder(project.root, 'run_of_another', join(project.home, '.local/state/caisson'));
   await expect(project.workspaces.apply({ ...options, threeWay: true })).rejects.toMatchObject({
     code: 'FOLDER_IN_USE',
     message: expect.stringContaining('run_of_another') as string,

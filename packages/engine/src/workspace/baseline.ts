@@ -2,7 +2,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, emptyTreeLike, forgetHidden, type OversizedFile } from '@caisson/ground';
+import {
+  createGit,
+  emptyTreeLike,
+  findTreeOfCommit,
+  forgetHidden,
+  type OversizedFile,
+} from '@caisson/ground';
 
 import { awaitAll } from './await-all.ts';
 import { besideGc, nameByRefs } from './beside-gc.ts';
@@ -11,7 +17,7 @@ import { findConversions, type Conversion } from './conversions.ts';
 import { baselineRef } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
-import { describeMissingSubmodules } from './submodule-links.ts';
+import { describeLinks, describeMissingSubmodules } from './submodule-links.ts';
 import { nameSome } from './name-some.ts';
 import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
@@ -33,15 +39,16 @@ export interface Baseline {
   readonly conversions?: readonly Conversion[];
 }
 
-/** The user's present files: committed, uncommitted and untracked, without what is ignored. */
+/** The user's present files: committed, uncommitted and untracked, without what is ignored. `wasTaken`: and lost again. */
 export async function takeBaseline(
   options: PrepareOptions,
   attemptDir: string,
   repository: Repository,
   user: UserFolders,
+  wasTaken = false,
 ): Promise<Baseline> {
   return await besideGc(
-    (isAgain) => takePresent(options, attemptDir, repository, user, isAgain),
+    (isAgain) => takePresent(options, attemptDir, repository, user, wasTaken || isAgain),
     () => rm(join(attemptDir, 'git'), { recursive: true, force: true }),
   );
 }
@@ -108,8 +115,8 @@ export async function takeBaseFromRef(
     treeOf(repository, baseCommit),
     createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', baseCommit]),
   ]);
-  const refs = await listRefs(repository);
-  const headRef = refs.find((ref) => ref.name === `refs/heads/${baseRef}`)?.name ?? null;
+  const isFetched = repository.fetched !== undefined;
+  const headRef = isFetched ? repository.headRef : await findBranchOf(repository, baseRef);
   return {
     gitDir,
     tree,
@@ -118,9 +125,14 @@ export async function takeBaseFromRef(
     baselineCommit: baseCommit,
     exclude,
     ignoreRules,
-    warnings: [],
+    warnings: isFetched ? await describeLinks(gitDir, tree) : [],
     oversized: [],
   };
+}
+
+async function findBranchOf(repository: Repository, name: string): Promise<string | null> {
+  const refs = await listRefs(repository);
+  return refs.find((ref) => ref.name === `refs/heads/${name}`)?.name ?? null;
 }
 
 /** The commit that a user's input names; null when there is none. */
@@ -149,7 +161,9 @@ export async function pinBaseline(
   await nameByRefs({ gitDir, custodyDir, known }, new Map([[baselineRef(runId, attempt), tree]]));
 }
 
-async function treeOf({ top, gitDir }: Repository, commit: string): Promise<string> {
+async function treeOf({ top, gitDir, objectDir }: Repository, commit: string): Promise<string> {
+  const found = await findTreeOfCommit(objectDir, commit);
+  if (found !== null) return found;
   const git = createGit({ cwd: top, gitDir, foreign: true });
   return await git.text(['rev-parse', '--verify', `${commit}^{tree}`]);
 }

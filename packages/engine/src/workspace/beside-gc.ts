@@ -9,7 +9,14 @@ import { lstat, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createGit, findDiskTrouble, GitError, statIfThere, writeFileAtomic } from '@caisson/ground';
+import {
+  createGit,
+  findDiskTrouble,
+  GitError,
+  loosePath,
+  statIfThere,
+  writeFileAtomic,
+} from '@caisson/ground';
 
 import { updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
@@ -72,7 +79,9 @@ export async function removeLeftKeeps(repository: string): Promise<void> {
 }
 
 /** Throws when one of the objects is missing. */
-async function demandObjects(gitDir: string, ids: readonly string[]): Promise<void> {
+async function demandObjects(gitDir: string, wanted: readonly string[]): Promise<void> {
+  const objects = join(gitDir, 'objects');
+  const ids = wanted.filter((id) => statIfThere(loosePath(objects, id), 'itself') === null); // it may be in a pack by now
   if (ids.length === 0) return;
   const git = createGit({ cwd: gitDir, gitDir });
   const looked = await git.text(['cat-file', '--batch-check=%(objectname)'], { stdin: ids.join('\n') });

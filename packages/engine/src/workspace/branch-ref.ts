@@ -5,18 +5,24 @@
  * B1  A branch that another process or person made or moved is never moved, also when that happened a moment ago.
  * B2  A branch that is checked out somewhere is never moved: its files would look changed.
  * B3  Writing it again after a crash is the same as having written it once.
+ * B4  A run that changed nothing makes no branch; one that an earlier run of the same task left is moved all the same.
  */
+import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 
 import { custodyGit, swapRef } from './custody.ts';
+import type { Workspaces } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
 import { findRepository, type UserFolders } from './locate-repository.ts';
+import { placeCache } from './remote-cache.ts';
 
 export interface PlannedBranch {
   readonly name: string;
   readonly commit: string;
   /** It would bring files that need a person's yes, and is kept in the bundle of what was held back. */
   readonly isHeld: boolean;
+  /** The run changed nothing: the commit is where it began. */
+  readonly isEmpty?: boolean | undefined;
 }
 
 /** What exists at a branch name, or at a name that git cannot have beside it. */
@@ -32,13 +38,18 @@ export type BranchStanding =
 
 export type BranchOutcome =
   | { readonly kind: 'created'; readonly commit: string }
+  | { readonly kind: 'empty' }
   | { readonly kind: 'taken'; readonly by: BranchStanding };
 
 /** What exists at or blocks a branch name; null without a repository. */
 export async function findBranch(
-  { projectRoot, name }: { projectRoot: string; name: string },
+  { projectRoot, name, remote }: Parameters<Workspaces['findBranch']>[0],
   user: UserFolders,
 ): Promise<BranchStanding | null> {
+  if (remote !== undefined) {
+    const cache = placeCache(remote.stateDir, remote.url);
+    return existsSync(cache) ? await look(cache, name) : { kind: 'free' };
+  }
   const repository = await findRepository(projectRoot, user);
   if (repository === null) return null;
   const standing = await look(repository.commonDir, name);
@@ -66,8 +77,9 @@ export async function writeBranch(
   branch: PlannedBranch,
   { from, pin }: { from: string | null; pin: string },
 ): Promise<BranchOutcome> {
-  const outcome = await moveBranch(custodyDir, branch, from);
-  if (outcome.kind === 'created')
+  const isNone = branch.isEmpty === true && from === null; // B4
+  const outcome = isNone ? ({ kind: 'empty' } as const) : await moveBranch(custodyDir, branch, from);
+  if (outcome.kind !== 'taken')
     await custodyGit(custodyDir).run(['update-ref', '-d', pin], { okExitCodes: [0, 1, 128] });
   return outcome;
 }
@@ -91,7 +103,7 @@ async function moveBranch(
 }
 
 /** Git cannot have a branch `a` and a branch `a/b`. */
-async function look(custodyDir: string, name: string): Promise<BranchStanding> {
+export async function look(custodyDir: string, name: string): Promise<BranchStanding> {
   const listed = await custodyGit(custodyDir).text([
     'for-each-ref',
     '--format=%(refname)%00%(objectname)%00%(worktreepath)',

@@ -90,7 +90,7 @@ async function takeCheckpoint(
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
   const beside = [
-    ...describeBeside(agent.beside, held, file),
+    ...describeBeside(prepared, agent.beside, held, file),
     ...unread.flatMap((found) => describeUnread(prepared, found)),
     ...agent.nested,
   ];
@@ -108,17 +108,24 @@ async function takeCheckpoint(
       ...agent.warnings,
       ...unread.map((found) => describeAllUnread(prepared, found)),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
-      ...describeBranch(branch, file),
+      ...describeBranch(prepared, branch, file),
     ],
   };
 }
 
-const toPlan = ({ name, commit, isHeld }: MadeBranch): PlannedBranch => ({ name, commit, isHeld });
+const toPlan = ({ name, commit, isHeld, isEmpty }: MadeBranch): PlannedBranch => ({
+  ...{ name, commit, isHeld },
+  ...(isEmpty === true ? { isEmpty } : {}),
+});
 
-function describeBranch(branch: MadeBranch | null, file: string | null): string[] {
+function describeBranch(
+  prepared: PreparedWorkspace,
+  branch: MadeBranch | null,
+  file: string | null,
+): string[] {
   if (branch === null) return [];
-  const isHeld = file !== null && branch.isHeld;
-  return [...(isHeld ? [describeHeldBranch(branch.name, file, branch.risks)] : []), ...branch.warnings];
+  const { name, isHeld, risks, warnings } = branch;
+  return [...(file !== null && isHeld ? [describeHeldBranch(prepared, name, file, risks)] : []), ...warnings];
 }
 
 async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedWorkspace): Promise<boolean> {
@@ -198,7 +205,7 @@ async function planBranch(
   checkpoint: { tree: string; risks: readonly RiskyChange[] },
 ): Promise<MadeBranch | null> {
   const { branch: name } = prepared;
-  if (name === undefined || !prepared.isUserRepository) return null;
+  if (name === undefined || (!prepared.isUserRepository && prepared.remote === undefined)) return null;
   const ofAgent = await withoutPreparation(prepared, checkpoint.tree);
   const all = ofAgent === checkpoint.tree ? checkpoint.risks : await findHeldBack(prepared, ofAgent);
   const kept = all.filter(({ grade }) => grade === 'never');
@@ -207,8 +214,9 @@ async function planBranch(
   const made = await makeBranchCommit(prepared, { commit: await commits.of(tree), tree });
   return {
     name,
-    commit: made.commit,
+    commit: await commits.after(made.commit),
     isHeld: risks.length > 0,
+    isEmpty: ofAgent === prepared.baselineTree,
     risks,
     warnings: [
       ...made.changedSubmodules.map(

@@ -1,5 +1,5 @@
 /** Commits of an attempt's files, for a branch or a bundle. A checkpoint is a tree: `git log --all` does not show it. */
-import { emptyTreeLike } from '@caisson/ground';
+import { createGit, emptyTreeLike } from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
 import { commitTree } from './custody.ts';
@@ -7,6 +7,8 @@ import { commitTree } from './custody.ts';
 export interface Commits {
   /** The commit of a tree on top of the baseline; one for each tree. */
   of(tree: string): Promise<string>;
+  /** The same files on top of `branchFrom`, if the workspace has one: a branch that was pushed only grows. */
+  after(commit: string): Promise<string>;
 }
 
 export function createCommits(prepared: PreparedWorkspace): Commits {
@@ -28,7 +30,24 @@ export function createCommits(prepared: PreparedWorkspace): Commits {
       made.set(tree, commit);
       return await commit;
     },
+    after: (commit) => followBranch(prepared, commit),
   };
+}
+
+async function followBranch(prepared: PreparedWorkspace, commit: string): Promise<string> {
+  const { gitDir, branchFrom, baseCommit, runId, attempt } = prepared;
+  if (branchFrom === undefined) return commit;
+  const git = createGit({ cwd: gitDir, gitDir });
+  const treeOf = (id: string): Promise<string> => git.text(['rev-parse', '--verify', `${id}^{tree}`]);
+  const [tree, before] = await Promise.all([treeOf(commit), treeOf(branchFrom)]);
+  if (tree === before) return branchFrom;
+  const isBehind = ['merge-base', '--is-ancestor', baseCommit ?? branchFrom, branchFrom];
+  const isOld = (await git.run(isBehind, { okExitCodes: [0, 1] })).exitCode === 0;
+  return await commitTree(gitDir, {
+    tree,
+    parents: [branchFrom, ...(isOld || baseCommit === null ? [] : [baseCommit])],
+    message: `caisson: ${runId}, attempt ${attempt}\n`,
+  });
 }
 
 /** The user's commit, or one of their uncommitted files on top of it. */

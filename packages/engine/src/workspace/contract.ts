@@ -21,12 +21,14 @@ import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.
 import type { RefUsage } from './measure-refs.ts';
 import type { PreparedWorkspace, WorkspaceKind } from './prepared-workspace.ts';
 import type { KnownRefs, RefRepair } from './repair-refs.ts';
+import type { FetchedBase, RemoteWorkspaces } from './remote-contract.ts';
 import type { RefProblem } from './survey-refs.ts';
 import type { EmptiedTrash, EmptyTrashOptions } from './trash-contract.ts';
 import type { EarlierWork, FinishedWork, MergeProblem } from './work-contract.ts';
 
 export type * from './apply-contract.ts';
 export * from './prepared-workspace.ts';
+export type * from './remote-contract.ts';
 export type * from './work-contract.ts';
 
 export interface PrepareOptions {
@@ -39,6 +41,10 @@ export interface PrepareOptions {
   readonly attempt: number;
   /** Start from this commit instead of the user's present files. Worktree only. */
   readonly baseRef?: string;
+  /** Start from this commit of a remote: the project gives nothing but the place where the agent sees the files. */
+  readonly fetched?: FetchedBase;
+  /** The commit of the branch that the work of an earlier run is on: the new one follows it. Only with `fetched`. */
+  readonly branchFrom?: string;
   /**
    * Continue this work instead of the user's present files: same baseline, so that the patch contains all of it. If it
    * is gone, the workspace begins with the present files and warns. Not in place.
@@ -125,7 +131,7 @@ export interface InspectedWorkspaces {
 }
 
 /** The only room that runs git on the host. */
-export interface Workspaces {
+export interface Workspaces extends RemoteWorkspaces {
   /** Top of the repository that the project is in; null when there is none that git accepts. */
   findTop(options: { projectRoot: string }): Promise<string | null>;
   /** The commit that `ref` names in the project's repository; null when there is no such commit, or no repository. */
@@ -172,7 +178,12 @@ export interface Workspaces {
   /** Whether a branch or tag of the user has the commit in its history, now. */
   hasCommit(options: { projectRoot: string; commit: string }): Promise<boolean>;
   /** What exists at a branch name; null without a repository. */
-  findBranch(options: { projectRoot: string; name: string }): Promise<BranchStanding | null>;
+  findBranch(options: {
+    projectRoot: string;
+    name: string;
+    /** In our copy of this remote instead. */
+    remote?: { readonly stateDir: string; readonly url: string };
+  }): Promise<BranchStanding | null>;
   /** Writes the branch of a run that ends (branch-ref.ts); may be called again. */
   writeBranch(options: {
     custodyDir: string;

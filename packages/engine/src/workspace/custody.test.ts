@@ -664,11 +664,12 @@ describe('remove', () => {
     expect(readFileSync(join(removed.path, 'files/b.txt'), 'utf8')).toBe('x');
   });
 
-  it('refuses while a process works in the folder, in a sandbox too', async () => {
+  it('refuses while a process works in the folder or has a file of it open, in a sandbox too', async () => {
     const prepared = await project.prepare();
     await project.workspaces.checkpoint(prepared);
     const commands: [string, string[]][] = [
       ['sh', ['-c', 'echo up; exec sleep 60']],
+      ['bash', ['-c', 'exec 9<"$1"; echo up; exec sleep 60', 'bash', join(prepared.path, 'a.txt')]],
       [
         'bwrap',
         [

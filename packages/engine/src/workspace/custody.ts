@@ -4,15 +4,23 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createGit, createOwnGitDir, statIfThere, type Git, type ObjectFormat } from '@caisson/ground';
+import {
+  createGit,
+  createOwnGitDir,
+  statIfThere,
+  writeRefFiles,
+  type Git,
+  type ObjectFormat,
+} from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
-import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
+import { findRepository, NAMESPACE, readIfThere, type UserFolders } from './locate-repository.ts';
+import { listFolder } from './record.ts';
 import { syncIfThere } from './sync-objects.ts';
 
-/** Every ref of ours is below it. */
-export const NAMESPACE = 'refs/caisson';
+/** Our copies of remote repositories are below it, in the state folder (remote-cache.ts). */
+export const REMOTES = 'remotes';
 const IDENTITY = ['user.name=Caisson', 'user.email=caisson@caisson.invalid'];
 
 export function checkpointRef(runId: string, attempt: number): string {
@@ -59,13 +67,17 @@ export function branchPinRef(runId: string, attempt: number): string {
 
 /** Git syncs a ref before it gives it its name; versions before 2.36 do not know the setting, and sync nothing. */
 const SYNCED_REFS = ['core.fsync=reference'];
+/** To delete a ref git locks the list of all packed ones, which a `git gc` and every other run may have for a while. */
+const PATIENT = ['core.packedRefsTimeout=10000', 'core.filesRefLockTimeout=2000'];
 
-/** All refs or none, in one process; on disk when it resolves. Their objects must exist. */
+/** All refs or none; on disk when it resolves. Their objects must exist. */
 export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, string>): Promise<void> {
   if (refs.size === 0) return;
   refuseLinkedNamespace(custodyDir, [...refs.keys()]);
   const orders = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`);
-  await changeRefs(custodyDir, [...refs.keys()], orders);
+  const isOurs = [...refs.keys()].every((name) => name.startsWith(`${NAMESPACE}/`));
+  if (!isOurs || !(await writeRefFiles(custodyDir, refs)))
+    await changeRefs(custodyDir, [...refs.keys()], orders);
   await syncRefs(custodyDir, [...refs.keys()]);
 }
 
@@ -81,13 +93,16 @@ export async function deleteRefs(custodyDir: string, runId: string): Promise<voi
   if (refs.length > 0) await changeRefs(custodyDir, refs, orders);
 }
 
-async function changeRefs(
+export async function changeRefs(
   custodyDir: string,
   refs: readonly string[],
   orders: readonly string[],
 ): Promise<void> {
   const change = (): Promise<unknown> =>
-    custodyGit(custodyDir).run(['update-ref', '--stdin'], { stdin: orders.join(''), config: SYNCED_REFS });
+    custodyGit(custodyDir).run(['update-ref', '--stdin'], {
+      stdin: orders.join(''),
+      config: [...SYNCED_REFS, ...PATIENT],
+    });
   try {
     await change();
   } catch (error) {
@@ -158,16 +173,17 @@ async function syncRefs(custodyDir: string, refs: readonly string[]): Promise<vo
   await Promise.all([...refs, ...folders].map((path) => syncIfThere(join(custodyDir, path))));
 }
 
-/** The repositories with our refs for a project: the user's, and the one under the state folder. */
+/** The repositories with our refs for a project: the user's, and those under the state folder. */
 export async function listCustodies(
   { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
   user: UserFolders,
 ): Promise<string[]> {
   const repository = await findRepository(projectRoot, user);
-  const own = join(stateDir, 'git');
+  const remotes = join(stateDir, REMOTES);
+  const caches = (await listFolder(remotes)).map((name) => join(remotes, name));
   return [
     ...(repository === null ? [] : [repository.commonDir]),
-    ...(existsSync(join(own, 'HEAD')) ? [own] : []),
+    ...[join(stateDir, 'git'), ...caches].filter((own) => existsSync(join(own, 'HEAD'))),
   ];
 }
 

@@ -32,7 +32,7 @@ export function describePrepared(
     cwd: join(mountPath, relative(repository.top, options.projectRoot)),
     gitDir: baseline.gitDir,
     custodyDir: repository.commonDir,
-    isUserRepository: true,
+    isUserRepository: repository.fetched === undefined,
     baselineTree: baseline.tree,
     ...definedOnly({ startTree: baseline.startTree }),
     ...(baseline.changedSince === undefined ? {} : { changedSince: [...baseline.changedSince] }),
@@ -57,7 +57,10 @@ export function describeAttempt(
     attempt: options.attempt,
     projectRoot: options.projectRoot,
     attemptDir,
-    ...definedOnly({ limits: options.limits, branch: options.branch }),
+    ...definedOnly({ limits: options.limits, branch: options.branch, branchFrom: options.branchFrom }),
+    ...(options.fetched === undefined
+      ? {}
+      : { remote: { url: options.fetched.url, ref: options.fetched.ref } }),
     controls: placeControls(options, options.projectRoot),
     ...(options.allowRisky === true ? { allowRisky: true } : {}),
   };

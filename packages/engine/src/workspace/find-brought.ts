@@ -6,11 +6,12 @@
  *     user names; and, if named, a file that is too large for the baseline. A file is copied, as with `workspace.include`.
  * F2  No link is followed: neither a folder that is one, nor one on the way to it.
  * F3  Nothing that Caisson keeps out is brought.
- * F4  No folder is searched: git lists the files of the known tools, and only the places beside them are looked at.
+ * F4  No folder is searched: the index lists the files of the known tools, and only the places beside them are looked at.
  */
 import { lstatSync, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createGit } from '@caisson/ground';
+import { createGit, ifErrno, listIndexedNames } from '@caisson/ground';
 import { MAX_BROUGHT } from '@caisson/protocol';
 import { findCachesOf, type Brought, type FoundCaches } from './brought-caches.ts';
 import { IS_LINK, kindOf, type Kind } from './brought-places.ts';
@@ -32,6 +33,8 @@ export interface FoundFolders extends FoundCaches {
 interface Places {
   readonly top: string;
   readonly gitDir: string;
+  /** Any object id of the repository; shows its format. */
+  readonly like: string;
   readonly home: string;
   /** Files that are too large for the baseline, relative to `top`. */
   readonly oversized?: readonly string[];
@@ -40,7 +43,7 @@ interface Places {
 /** `gitDir` is ours: its index has the files of the workspace, and it has the repository's ignore rules. */
 export async function findBrought(
   options: PrepareOptions,
-  { top, gitDir, home, oversized = [] }: Places,
+  { top, gitDir, like, home, oversized = [] }: Places,
 ): Promise<FoundFolders> {
   const { detect = false, paths = [] } = options.bring ?? {};
   const refused = paths.flatMap((path) => {
@@ -50,7 +53,7 @@ export async function findBrought(
   const named = paths
     .filter((given) => refused.every(({ path }) => path !== given))
     .map((path) => placeOf(options, top, path));
-  const manifests = detect ? await listManifests(top, gitDir) : [];
+  const manifests = detect ? await listManifests(gitDir, like) : [];
   const beside = manifests.flatMap((path) =>
     toolsOf(path).flatMap(({ needs = [] }) => needs.map((name) => join(dirname(path), name))),
   );
@@ -117,9 +120,9 @@ function describeLeftOut(paths: readonly string[]): string[] {
 /** In place everything else is there anyway. */
 export async function findCaches(
   options: PrepareOptions,
-  { top, gitDir, home }: Places,
+  { top, gitDir, like, home }: Places,
 ): Promise<FoundCaches> {
-  const manifests = options.bring?.detect === true ? await listManifests(top, gitDir) : [];
+  const manifests = options.bring?.detect === true ? await listManifests(gitDir, like) : [];
   const places = NEEDED_AT_TOP.filter((path) => manifests.length > 0 && kindOf(top, path) === 'folder');
   const ignored = await listIgnored(top, gitDir, places);
   const environments = places.filter((path) => ignored.has(path)).map((path) => join(top, path));
@@ -143,13 +146,10 @@ function isFree(root: string, path: string): boolean {
 }
 
 /** F4 */
-async function listManifests(top: string, gitDir: string): Promise<string[]> {
-  const pathspec = MANIFESTS.map((name) => `:(glob)**/${name}`);
-  const git = createGit({ cwd: top, gitDir, workTree: top });
-  const listed = await git.run(['ls-files', '-z', '--cached', '--', ...pathspec], {
-    maxOutputBytes: MAX_OUTPUT_BYTES,
-  });
-  return splitNames(listed.stdout).slice(0, MAX_MANIFESTS);
+async function listManifests(gitDir: string, like: string): Promise<string[]> {
+  const index = await readFile(join(gitDir, 'index')).catch(ifErrno(null, 'ENOENT'));
+  if (index === null) return [];
+  return listIndexedNames(index, like.length / 2, new Set(MANIFESTS)).slice(0, MAX_MANIFESTS);
 }
 
 /** F1 */

@@ -6,6 +6,7 @@ import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import {
+  isAsIndexed,
   isErrno,
   readIndexedFiles,
   readIndexSummary,
@@ -14,6 +15,7 @@ import {
 } from '@caisson/ground';
 
 import { custodyGit } from './custody.ts';
+import { readIndexFile } from './index-file.ts';
 import { findRepository, findTop, type Repository, type UserFolders } from './locate-repository.ts';
 import { convertsContents } from './seed-index.ts';
 import { blobIdOf, idOfBlob, lstatIfThere, parentOf, pathIn } from './work-file.ts';
@@ -96,7 +98,9 @@ export async function openConvertingIndex(
   const file = join(repository.gitDir, 'index');
   try {
     const { mtimeNs } = await stat(file, { bigint: true });
-    const bytes = await readFile(file);
+    const found = await readIndexFile(file);
+    if (found === null) return null;
+    const { bytes } = found;
     const hashBytes = repository.objectFormat === 'sha256' ? 32 : 20;
     if (!(await convertsContents(repository, readIndexSummary(bytes, hashBytes), user))) return null;
     return { writtenAtNs: mtimeNs, read: (wanted) => readIndexedFiles(bytes, hashBytes, wanted) };
@@ -114,25 +118,12 @@ export async function isConvertedFrom(
   { entry, writtenAtNs }: { entry: IndexedFile | undefined; writtenAtNs: bigint },
 ): Promise<boolean> {
   if ((await lstatIfThere(full))?.isFile() !== true) return false;
-  if (entry?.objectId === committed && (await isUntouched(full, entry, writtenAtNs))) return true;
+  if (entry?.objectId === committed && isAsIndexed(await lstat(full, { bigint: true }), entry, writtenAtNs))
+    return true;
   // Written in the same instant as the index, or by a program that does not update it: only line endings can be judged.
   return idOfBlob(withUnixLines(await readFile(full)), objectFormat) === committed;
 }
 
 export function withUnixLines(bytes: Buffer): Buffer {
   return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
-}
-
-/** As git judges it: same size, same time, and older than the index. */
-async function isUntouched(full: Buffer, entry: IndexedFile, writtenAtNs: bigint): Promise<boolean> {
-  const { size, ino, mtimeNs } = await lstat(full, { bigint: true });
-  const seconds = Number(mtimeNs / 1_000_000_000n);
-  const nanoseconds = Number(mtimeNs % 1_000_000_000n);
-  return (
-    Number(BigInt.asUintN(32, size)) === entry.sizeLow &&
-    Number(BigInt.asUintN(32, ino)) === entry.inodeLow &&
-    seconds === entry.mtimeSeconds &&
-    nanoseconds === entry.mtimeNanoseconds &&
-    mtimeNs < writtenAtNs
-  );
 }

@@ -26,8 +26,9 @@ import {
   type TreeChange,
 } from '@caisson/ground';
 
-import { shellQuote, type WorkBeside } from '@caisson/protocol';
+import type { WorkBeside } from '@caisson/protocol';
 
+import { adviseFetch, adviseMerge, advisePush } from './advise-git.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { nameSome } from './name-some.ts';
 
@@ -170,32 +171,36 @@ export function describeHeldBack(
     readonly ref: string;
   },
 ): string[] {
-  const fetch = prepared.isUserRepository
-    ? `git fetch ${shellQuote(file)}`
-    : `git --git-dir=${shellQuote(prepared.custodyDir)} fetch ${shellQuote(file)}`;
   const names = [...new Set([...found.risks.map(({ path }) => path), ...found.headPaths])];
-  return [`held back from git: ${nameSome(names)}; the complete work: ${fetch} ${shellQuote(found.ref)}`];
+  const get = adviseFetch(prepared, file, found.ref);
+  return [`held back from git: ${nameSome(names)}; the complete work: ${get}`];
 }
 
 /** Commits that are not in the patch, and how a person gets them. */
 export function describeBeside(
+  prepared: PreparedWorkspace,
   refs: ReadonlySet<string>,
   held: ReadonlyMap<string, string>,
   file: string | null,
 ): WorkBeside[] {
   return [...refs].slice(0, MAX_BESIDE).map((ref) => {
-    const plain = ref.endsWith('/stash')
-      ? `git stash apply ${shellQuote(ref)}`
-      : `git merge ${shellQuote(ref)}`;
-    return {
-      what: `commits in ${ref}`,
-      get: held.has(ref) ? `git fetch ${shellQuote(file ?? '')} ${shellQuote(ref)}` : plain,
-    };
+    const get = held.has(ref) ? adviseFetch(prepared, file ?? '', ref) : adviseMerge(prepared, ref);
+    return { what: `commits in ${ref}`, get };
   });
 }
 
 /** The requested branch is not made: it would bring files that need a person's yes. */
-export function describeHeldBranch(branch: string, file: string, risks: readonly RiskyChange[]): string {
+export function describeHeldBranch(
+  prepared: PreparedWorkspace,
+  branch: string,
+  file: string,
+  risks: readonly RiskyChange[],
+): string {
   const reasons = risks.map(({ path, why }) => `${path} ${why}`).join('; ');
-  return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: git fetch ${shellQuote(file)} ${shellQuote(`refs/heads/${branch}:refs/heads/${branch}`)} (--allow-risky creates it at once)`;
+  const ref = `refs/heads/${branch}`;
+  const { custodyDir, remote } = prepared;
+  const get = adviseFetch(prepared, file, `${ref}:${ref}`);
+  const line =
+    remote === undefined ? get : `${get} && ${advisePush(custodyDir, remote.url, `${ref}:${ref}`)}`;
+  return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: ${line} (--allow-risky creates it at once)`;
 }

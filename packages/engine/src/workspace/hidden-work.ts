@@ -2,11 +2,20 @@
  * A run that writes ignore rules decides what its own patch leaves out. New files that only such rules ignore are work:
  * no checkpoint has them, so they are named and held back (W2). Files that a command makes again are not (`isDerived`).
  */
-import { existsSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, type Dirent } from 'node:fs';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { createGit, makeFolder, readBlobs, removeTree } from '@caisson/ground';
+import {
+  createGit,
+  findIndexTree,
+  listIndexedNames,
+  listRenamedChanges,
+  makeFolder,
+  readBlobs,
+  removeTree,
+  unlessErrno,
+} from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
 
@@ -19,6 +28,7 @@ const DERIVED_MARKS = ['CACHEDIR.TAG', 'pyvenv.cfg'];
 export async function findHiddenWork(prepared: PreparedWorkspace): Promise<string[]> {
   const { path, gitDir, exclude, attemptDir, kind } = prepared;
   if (kind === 'in-place') return []; // the files stay where they are
+  if (!(await mayHaveNewRules(prepared))) return [];
   const git = createGit({ cwd: path, gitDir, workTree: path });
   const pathspec = ['.', ...exclude.map((name) => `:(top,exclude,literal)${name}`)];
   const listed = await git.run(
@@ -47,6 +57,45 @@ export async function findHiddenWork(prepared: PreparedWorkspace): Promise<strin
   } finally {
     await removeTree(place);
   }
+}
+
+const RULES_FILE = '.gitignore';
+/** A larger workspace is left to git. */
+const MAX_ENTRIES = 5000;
+
+/** Whether the run may have written ignore rules: some are not those of the baseline. */
+async function mayHaveNewRules({ path, gitDir, baselineTree, exclude }: PreparedWorkspace): Promise<boolean> {
+  const indexFile = join(gitDir, 'index');
+  const tree = await findIndexTree(indexFile, baselineTree);
+  if (tree === null) return true;
+  const index = await readFile(indexFile);
+  const tracked = new Set(listIndexedNames(index, baselineTree.length / 2, new Set([RULES_FILE])));
+  const found = findRules(path, exclude);
+  if (found === null || found.some((name) => !tracked.has(name))) return true;
+  const changes = tree === baselineTree ? [] : await listRenamedChanges(gitDir, baselineTree, tree);
+  const touched = changes.flatMap((change) => [change.path, change.previousPath ?? '']);
+  return touched.some((name) => basename(name) === RULES_FILE);
+}
+
+/** Every file with ignore rules, no link followed; null for a repository inside, and where there is too much to look at. */
+function findRules(root: string, exclude: readonly string[]): string[] | null {
+  const found: string[] = [];
+  const folders = [''];
+  let seen = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const list = (): Dirent[] => readdirSync(join(root, folder ?? ''), { withFileTypes: true });
+    const entries = unlessErrno(list, null, 'EACCES', 'ENAMETOOLONG');
+    seen += entries?.length ?? 0;
+    if (entries === null || seen > MAX_ENTRIES) return null;
+    for (const entry of entries) {
+      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (exclude.includes(name) || name === '.git') continue;
+      if (entry.name === '.git' || entry.name.includes('\u{fffd}')) return null;
+      if (entry.name === RULES_FILE) found.push(name);
+      else if (entry.isDirectory()) folders.push(name);
+    }
+  }
+  return found;
 }
 
 /** The ignore rules as the run found them. */

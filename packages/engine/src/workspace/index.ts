@@ -16,11 +16,14 @@ import { findRepository, findTop } from './locate-repository.ts';
 import { measureRefs } from './measure-refs.ts';
 import { findMergeProblem } from './merge-problem.ts';
 import { prepareWorkspace } from './prepare.ts';
+import { dropBranch, pushBranch } from './push-branch.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
+import { fetchBase, unpinBase, type Fetching } from './remote-cache.ts';
 import { removeWorkspace } from './remove.ts';
 import { emptyTrash, trashMoved } from './trash.ts';
 import { pruneOwn } from './prune-own.ts';
+import { pruneRemotes } from './prune-remotes.ts';
 import { listSavedChanges } from './saved-changes.ts';
 import { removeLocks, repairRefs } from './repair-refs.ts';
 
@@ -29,14 +32,17 @@ export type {
   ApplyResult,
   Checkpoint,
   EarlierWork,
+  FetchedBase,
   FinishedWork,
   InspectedWorkspaces,
   MergeProblem,
   PrepareOptions,
+  RemoteOrder,
   RemoveResult,
   Workspaces,
 } from './contract.ts';
 export { PreparedWorkspace } from './contract.ts';
+export { adviseBranch } from './advise-git.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { SYSTEM_GIT_CONFIG } from './git-settings.ts';
 export { findTop } from './locate-repository.ts';
@@ -51,12 +57,15 @@ export { describeMergeProblem } from './merge-problem.ts';
 export type { RefUsage } from './measure-refs.ts';
 export type { RefRepair } from './repair-refs.ts';
 export type { RefProblem } from './survey-refs.ts';
+export type { DroppedRemote } from './remote-contract.ts';
 export type { DeletedTrash, EmptiedTrash, EmptyTrashOptions } from './trash-contract.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
   readonly home?: string;
   readonly xdgConfigHome?: string;
+  /** Where this user's Caisson keeps what is of no project. */
+  readonly userState?: string;
   /** The system's settings of git. Default /etc/gitconfig. */
   readonly systemGitConfig?: string;
   /** Wall clock, for the trash's expiry. */
@@ -65,12 +74,14 @@ export interface WorkspacesOptions {
   readonly stamp: Stamp;
 }
 
-/** Opens the room. It keeps no state: everything is in the folders. */
+/** Opens the room. It keeps no state but the fetches that are under way: everything is in the folders. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const home = options.home ?? homedir();
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
+  const userState = options.userState ?? join(home, '.local/state/caisson');
   const now = options.now ?? Date.now;
   const { stamp } = options;
+  const fetching: Fetching = new Map();
   return {
     findTop: ({ projectRoot }) => findTop(projectRoot),
     async findCommit({ projectRoot, ref }) {
@@ -85,6 +96,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await measureRefs(repository.commonDir);
     },
+    fetchBase: (order) => fetchBase(order, fetching),
+    unpinBase,
+    pushBranch,
+    dropBranch,
+    pruneRemotes: (given) => pruneRemotes(given, now()),
     prepare: (given) => prepareWorkspace(given, { user, stamp }),
     findMergeProblem: (given) => findMergeProblem(given, user),
     describeGitSettings: (prepared) =>
@@ -99,7 +115,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, stamp, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, stamp),
     inspect: (given) => inspectWorkspaces(given, { user, stamp }),
-    apply: (given) => applyPatch(given, { user, stamp }),
+    apply: (given) => applyPatch(given, { user, stamp, userState }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, stamp }),
     forget: (given) => forgetCheckpoints(given, user),

@@ -11,9 +11,11 @@ export function findLiveProcesses(folder: string): number[] {
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
       const at = join('/proc', pid);
-      if (isInside(readLink(join(at, 'cwd')))) return true;
+      const cwd = readLink(join(at, 'cwd'));
+      if (isInside(cwd)) return true;
       if (readLink(join(at, 'ns/mnt')) !== ownMounts && mounts(at, folder)) return true;
-      return listLinks(join(at, 'fd')).some(isInside);
+      // The kernel asks the same of who reads its files: a refusal for each of hundreds took most of the search.
+      return cwd !== null && listLinks(join(at, 'fd')).some(isInside);
     })
     .map(Number);
 }

@@ -1,4 +1,4 @@
-/** Finds the repository of a folder and the relevant user's settings, with two short processes. */
+/** Finds the repository of a folder and the relevant user's settings, most often without a process. */
 import { constants } from 'node:fs';
 import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -9,16 +9,19 @@ import {
   ifErrno,
   isErrno,
   ownUid,
+  objectFormatOf,
+  readRefFiles,
   readUserGitConfig,
   type ObjectFormat,
+  type Ref,
 } from '@caisson/ground';
 
 import { WorkspaceError } from './errors.ts';
+import { readGitFile } from './git-dir-file.ts';
+import type { FetchedBase } from './remote-contract.ts';
 
-export interface Ref {
-  readonly name: string;
-  readonly objectId: string;
-}
+/** Every ref of ours is below it. */
+export const NAMESPACE = 'refs/caisson';
 
 export interface Repository {
   /** Top of the user's working files. */
@@ -35,7 +38,10 @@ export interface Repository {
   /** Null before the first commit. */
   readonly headCommit: string | null;
   readonly config: ReadonlyMap<string, string>;
-  readonly isShallow: boolean;
+  /** Where its history ends, as lines of ids; null where it is whole. */
+  readonly shallow: string | null;
+  /** Our copy of a remote repository: the refs that an agent sees of it, and its address. */
+  readonly fetched?: { readonly url: string; readonly refs: readonly Ref[] };
 }
 
 export interface UserFolders {
@@ -49,11 +55,12 @@ export async function findRepository(folder: string, user: UserFolders): Promise
   if (found === null) return null;
   const commonDir = await resolveCommonDir(found.gitDir);
   const objectDir = join(commonDir, 'objects');
+  await readGitFile(commonDir, 'packed-refs'); // git repeats a line that it does not understand
   const [config, head, borrowedDirs, shallow] = await Promise.all([
-    readUserGitConfig({ gitDir: found.gitDir, cwd: found.top, ...user }),
+    readUserGitConfig({ gitDir: found.gitDir, commonDir, cwd: found.top, ...user }),
     resolveHead(found, commonDir),
     readAlternates(objectDir, 0),
-    readIfThere(join(commonDir, 'shallow')),
+    readGitFile(commonDir, 'shallow'),
   ]);
   refuseOddRepository(found, config);
   return {
@@ -64,7 +71,24 @@ export async function findRepository(folder: string, user: UserFolders): Promise
     objectFormat: config.get('extensions.objectformat') === 'sha256' ? 'sha256' : 'sha1',
     ...head,
     config,
-    isShallow: shallow !== null,
+    shallow: shallow === null ? null : listIds(shallow),
+  };
+}
+
+/** Our copy of a remote, as the repository of a run: `top` is where the agent sees its files. */
+export async function openFetched(base: FetchedBase, top: string, user: UserFolders): Promise<Repository> {
+  const { dir, url, ref, commit } = base;
+  const isBranch = ref.startsWith('refs/heads/');
+  const tracked = ref.replace(/^refs\/heads\//, 'refs/remotes/origin/');
+  const names = isBranch ? [ref, tracked] : ref.startsWith('refs/') ? [ref] : [];
+  return {
+    ...{ top, gitDir: dir, commonDir: dir, objectDir: join(dir, 'objects'), borrowedDirs: [] },
+    objectFormat: objectFormatOf(commit),
+    headRef: isBranch ? ref : null,
+    headCommit: commit,
+    config: await readUserGitConfig({ gitDir: dir, commonDir: dir, cwd: dir, ...user }),
+    shallow: null,
+    fetched: { url, refs: names.map((name) => ({ name, objectId: commit })) },
   };
 }
 
@@ -128,14 +152,20 @@ export async function demandWritable({ top, commonDir, objectDir }: Repository):
   }
 }
 
-/** Every ref of the repository. */
-export async function listRefs(repository: Repository): Promise<Ref[]> {
+/** Every ref of the repository but ours, which are backups; of our copy of a remote only the base: the rest is other runs'. */
+export async function listRefs(repository: Repository): Promise<readonly Ref[]> {
+  const { gitDir, commonDir, fetched } = repository;
+  if (fetched !== undefined) return fetched.refs;
+  // A linked worktree has refs of its own beside the common ones.
+  const read = gitDir === commonDir ? await readRefFiles(commonDir, NAMESPACE) : null;
+  if (read !== null) return read;
   const git = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
   const text = await git.text(['for-each-ref', '--format=%(objectname) %(refname)']);
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => ({ objectId: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
+    .map((line) => ({ objectId: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }))
+    .filter(({ name }) => !name.startsWith(`${NAMESPACE}/`));
 }
 
 const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
@@ -183,7 +213,7 @@ async function resolveHead(
   const loose = (await readIfThere(join(commonDir, headRef)))?.trim();
   if (loose !== undefined)
     return OBJECT_ID.test(loose) ? { headRef, headCommit: loose } : await askForHead(found);
-  const packed = (await readIfThere(join(commonDir, 'packed-refs'))) ?? '';
+  const packed = (await readGitFile(commonDir, 'packed-refs')) ?? '';
   const line = packed.split('\n').find((entry) => entry.endsWith(` ${headRef}`));
   return { headRef, headCommit: line?.slice(0, line.indexOf(' ')) ?? null };
 }
@@ -201,6 +231,12 @@ async function askForHead(
     ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
   ]);
   return { headRef, headCommit };
+}
+
+/** Nothing but ids: an agent gets this text. */
+function listIds(text: string): string {
+  const ids = text.split('\n').filter((line) => OBJECT_ID.test(line));
+  return ids.map((id) => `${id}\n`).join('');
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** What our refs keep in the user's repository: objects that no branch, tag or stash of theirs has. */
-import { custodyGit, NAMESPACE } from './custody.ts';
+import { custodyGit } from './custody.ts';
+import { NAMESPACE } from './locate-repository.ts';
 
 export interface RefUsage {
   readonly repository: string;

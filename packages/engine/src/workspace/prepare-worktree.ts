@@ -10,12 +10,14 @@ import {
   rememberStaged,
   takeMark,
   type OversizedFile,
+  type Ref,
   type StageMark,
 } from '@caisson/ground';
 import { shellQuote } from '@caisson/protocol';
 
 import { createAgentGit, type AgentGitOptions } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
+import { besideGc } from './beside-gc.ts';
 import { describeLeftBehind, takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { writeAgentIndex } from './conversions.ts';
@@ -27,7 +29,7 @@ import { findBrought, placeFolders } from './find-brought.ts';
 import { beginWithMerged } from './merge-problem.ts';
 import { rememberIncluded } from './included-memory.ts';
 import { placeOwnSettings } from './git-settings.ts';
-import { listRefs, type Ref, type Repository, type UserFolders } from './locate-repository.ts';
+import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { excludedPaths, makeGitDir, signalOf } from './stage-present.ts';
 
 /** How often to wait until the file system's clock moves; it does so every 1 to 10 ms. */
@@ -42,18 +44,12 @@ export async function prepareWorktree(
   const path = join(attemptDir, 'files');
   const isSandboxed = options.sandboxed ?? true;
   const project = relative(repository.top, options.projectRoot);
-  const [baseline] = await awaitAll([
-    findStart(options, attemptDir, repository, user),
-    makeMountPoints(attemptDir, path, project, isSandboxed),
-  ]);
-  const [refs, found] = await awaitAll([
-    listRefs(repository),
-    findBrought(options, {
-      ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
-      oversized: baseline.oversized.map((file) => file.path),
-    }),
-    checkOut(baseline.gitDir, path, options),
-  ]);
+  const mounted = makeMountPoints(attemptDir, path, project, isSandboxed);
+  // A prune that began before our refs were written may take an object after they were: then files cannot be written.
+  const { baseline, refs, found } = await besideGc(
+    (isAgain) => writeFiles(options, { attemptDir, path, mounted, isAgain }, repository, user),
+    () => rm(join(attemptDir, 'git'), { recursive: true, force: true }),
+  );
   const include = [...options.include, ...found.files];
   const agentGitOptions = describeAgentGit({ attemptDir, repository, baseline, refs, isSandboxed });
   const [agentGit, cleanRoom, included] = await awaitAll([
@@ -89,6 +85,26 @@ export async function prepareWorktree(
   const mark = await rememberCheckout(prepared);
   await rememberIncluded(prepared, copied, mark.changedAtMs);
   return prepared;
+}
+
+/** The baseline, and its files in the workspace. */
+async function writeFiles(
+  options: PrepareOptions,
+  place: { attemptDir: string; path: string; mounted: Promise<void>; isAgain: boolean },
+  repository: Repository,
+  user: UserFolders,
+) {
+  const start = findStart(options, place.attemptDir, repository, user, place.isAgain);
+  const [baseline] = await awaitAll([start, place.mounted]);
+  const [refs, found] = await awaitAll([
+    listRefs(repository),
+    findBrought(options, {
+      ...{ top: repository.top, gitDir: baseline.gitDir, like: baseline.tree, home: user.home },
+      oversized: baseline.oversized.map((file) => file.path),
+    }),
+    checkOut(baseline.gitDir, place.path, options, place.isAgain),
+  ]);
+  return { baseline, refs, found };
 }
 
 interface WorktreeGit {
@@ -146,15 +162,17 @@ async function findStart(
   attemptDir: string,
   repository: Repository,
   user: UserFolders,
+  isAgain: boolean,
 ): Promise<Baseline> {
   const { work, merge } = options;
   const continued =
     work === undefined ? null : await takeEarlierWork(options, work, attemptDir, repository, user);
   if (continued !== null) return continued;
+  const base = options.fetched?.commit ?? options.baseRef;
   const fresh =
-    options.baseRef === undefined
-      ? await takeBaseline(options, attemptDir, repository, user)
-      : await takeBaseFromRef(options, options.baseRef, attemptDir, repository, user);
+    base === undefined
+      ? await takeBaseline(options, attemptDir, repository, user, isAgain)
+      : await takeBaseFromRef(options, base, attemptDir, repository, user);
   if (merge !== undefined) return await beginWithMerged(fresh, merge, options);
   return work === undefined ? fresh : { ...fresh, warnings: [...fresh.warnings, describeLostWork(work)] };
 }
@@ -220,7 +238,13 @@ async function rememberCheckout(prepared: PreparedWorkspace): Promise<StageMark>
 }
 
 /** Writes the index's files into the workspace and remembers their times in the index. */
-export async function checkOut(gitDir: string, path: string, options: PrepareOptions): Promise<void> {
+export async function checkOut(
+  gitDir: string,
+  path: string,
+  options: PrepareOptions,
+  isAgain = false,
+): Promise<void> {
   const git = createGit({ cwd: path, gitDir, workTree: path, timeoutMs: 600_000, ...signalOf(options) });
-  await git.run(['checkout-index', '--all', '--index', '--quiet'], { config: ['checkout.workers=4'] });
+  const args = ['--all', '--index', '--quiet', ...(isAgain ? ['--force'] : [])]; // some files are there then
+  await git.run(['checkout-index', ...args], { config: ['checkout.workers=4'] });
 }

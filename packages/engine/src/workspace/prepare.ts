@@ -29,6 +29,7 @@ import {
   demandWritable,
   findRepository,
   listRefs,
+  openFetched,
   type Repository,
   type UserFolders,
 } from './locate-repository.ts';
@@ -65,7 +66,9 @@ export async function prepareWorkspace(
 async function withRealPaths(options: PrepareOptions): Promise<PrepareOptions> {
   await mkdir(options.stateDir, { recursive: true });
   const [projectRoot, stateDir] = await awaitAll([realpath(options.projectRoot), realpath(options.stateDir)]);
-  return { ...options, projectRoot, stateDir };
+  // What the project has beside its files is not that of the remote.
+  const none = options.fetched === undefined ? {} : { include: [], bring: { detect: false, paths: [] } };
+  return { ...options, ...none, projectRoot, stateDir };
 }
 
 async function makeAttemptDir(options: PrepareOptions): Promise<string> {
@@ -91,7 +94,7 @@ async function prepareKind(
   user: UserFolders,
 ): Promise<PreparedWorkspace> {
   if (options.kind === 'empty') return await prepareEmpty(options, attemptDir, user);
-  const repository = await findRepository(options.projectRoot, user);
+  const repository = await openRepository(options, user);
   if (repository !== null) await demandWritable(repository);
   if (options.kind === 'in-place') {
     return repository === null
@@ -105,6 +108,13 @@ async function prepareKind(
       remedy: 'Use --workspace in-place, or run `git init` first.',
     },
   );
+}
+
+function openRepository(
+  { fetched, projectRoot }: PrepareOptions,
+  user: UserFolders,
+): Promise<Repository | null> {
+  return fetched === undefined ? findRepository(projectRoot, user) : openFetched(fetched, projectRoot, user);
 }
 
 async function prepareEmpty(
@@ -209,7 +219,7 @@ async function prepareInPlace(
   };
   const project = relative(repository.top, options.projectRoot);
   const { caches, warnings } = await findCaches(options, {
-    ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
+    ...{ top: repository.top, gitDir: baseline.gitDir, like: baseline.tree, home: user.home },
   });
   return describePrepared(options, { attemptDir, home: user.home }, repository, baseline, {
     path: repository.top,

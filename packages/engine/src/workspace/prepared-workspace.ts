@@ -70,6 +70,10 @@ export const PreparedWorkspace = z.object({
   brought: z.optional(z.array(z.object({ path: Path, source: Path, target: Path }))),
   /** The branch for the run's work. */
   branch: z.optional(z.string()),
+  /** The remote repository that it is a copy of, and what that calls the base. */
+  remote: z.optional(z.object({ url: z.string(), ref: z.string() })),
+  /** The commit that the next one on the branch follows, beside its base. */
+  branchFrom: z.optional(ObjectId),
   /** Risky files of this project only, relative to `path`. */
   controls: z.optional(z.array(OwnControl)),
   /** A person has allowed the changes that Caisson otherwise asks about. */

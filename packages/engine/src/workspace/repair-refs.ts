@@ -35,8 +35,8 @@ export interface RefRepair {
 export interface KnownRefs {
   /** The tree or commit that a ref should name. */
   findTarget(ref: string): string | null;
-  /** The refs that should be there now, with what they name. */
-  listExpected(): ReadonlyMap<string, string>;
+  /** The refs that should be there now, with what they name. There may be many: only those that are gone are kept. */
+  listExpected(): Iterable<readonly [string, string]> | AsyncIterable<readonly [string, string]>;
 }
 
 /** An object in its folder, which has the first two digits. Anything else there is being written by a git. */
@@ -128,7 +128,9 @@ async function restoreGone(
   const surveys = await Promise.all(repositories.map(surveyRefs));
   const there = new Set(surveys.flatMap(({ whole, broken }) => [...whole, ...broken.map(({ ref }) => ref)]));
   // Read after the survey: what was removed on purpose before is not among them.
-  const gone = [...listExpected()].filter(([ref]) => !there.has(ref));
+  const missed = new Map<string, string>();
+  for await (const [ref, id] of listExpected()) if (!there.has(ref)) missed.set(ref, id);
+  const gone = [...missed];
   const repairs: RefRepair[] = [];
   for (const repository of repositories) {
     const git = custodyGit(repository);

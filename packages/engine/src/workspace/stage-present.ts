@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 import { createOwnGitDir, EMPTY_TREE, stageWorkspace } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 
 import { takeOwnStore } from './beside-gc.ts';
 import type { PrepareOptions } from './contract.ts';
@@ -63,14 +64,13 @@ export async function makeGitDir(
 ): Promise<{ gitDir: string; ignoreRules: string }> {
   const gitDir = join(attemptDir, 'git');
   const ignoreRules = (await readIgnoreRules(repository, user)) + ownRules(exclude);
-  const shallowFile = join(repository.commonDir, 'shallow');
   const options = {
     path: gitDir,
     objectFormat: repository.objectFormat,
     objectDir: repository.objectDir,
     ignoreRules: ignoreRules + moreRules,
   };
-  await createOwnGitDir(repository.isShallow ? { ...options, shallowFile } : options);
+  await createOwnGitDir({ ...options, ...definedOnly({ shallow: repository.shallow ?? undefined }) });
   return { gitDir, ignoreRules };
 }
 

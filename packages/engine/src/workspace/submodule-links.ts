@@ -26,9 +26,12 @@ export async function describeMissingSubmodules(
   baselineTree: string,
 ): Promise<string[]> {
   if (!existsSync(join(top, '.gitmodules'))) return [];
-  const paths = (await listLinks(gitDir, baselineTree)).map(({ path }) => path);
-  if (paths.length === 0) return [];
-  return [
-    `not checked out, so empty for the run: submodule ${nameSome(paths)}; git submodule update --init gets it`,
-  ];
+  const described = await describeLinks(gitDir, baselineTree);
+  return described.map((said) => `${said}; git submodule update --init gets it`);
+}
+
+/** The submodules of a tree, which a run finds empty. */
+export async function describeLinks(gitDir: string, tree: string): Promise<string[]> {
+  const paths = (await listLinks(gitDir, tree)).map(({ path }) => path);
+  return paths.length === 0 ? [] : [`not checked out, so empty for the run: submodule ${nameSome(paths)}`];
 }

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 
 import { isErrno, statIfThere, type Git } from '@caisson/ground';
 
-import { custodyGit, findLinkedFolder, NAMESPACE } from './custody.ts';
+import { custodyGit, findLinkedFolder } from './custody.ts';
+import { NAMESPACE } from './locate-repository.ts';
 import { WorkspaceError } from './errors.ts';
 import { readIfThere } from './locate-repository.ts';
 

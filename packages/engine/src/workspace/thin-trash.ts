@@ -1,13 +1,32 @@
 /**
  * What is in the trash is what nothing else has.
  *
- * T1  A file that the saved tree has, byte for byte, is not kept a second time: git compares each with our index, whose
- *     tree must be the saved one. In any doubt it stays.
+ * T1  A file that the saved tree has, byte for byte, is not kept a second time: each is compared with our index, whose tree
+ *     must be the saved one. In any doubt it stays.
  * T2  It may be stopped at any moment, and done again: our git dir, which says what is saved, goes last.
  */
-import { type Dirent, readdirSync, realpathSync, rmdirSync, unlinkSync } from 'node:fs';
+import {
+  type BigIntStats,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createGit, removeTree, statIfThere, unlessErrno } from '@caisson/ground';
+import {
+  createGit,
+  findIndexTree,
+  type Git,
+  isAsIndexed,
+  readIndexedFiles,
+  removeTree,
+  statIfThere,
+  unlessErrno,
+} from '@caisson/ground';
 import { readSavedTree, SAVED_TREE_FILE } from './checkpoint.ts';
 import { listUnchangedIncluded } from './included-memory.ts';
 import { listFolder } from './record.ts';
@@ -44,17 +63,46 @@ async function removeSaved(
   files: string,
   isOwn: (folder: Buffer) => boolean,
 ): Promise<void> {
+  const saved = readSavedTree(path);
+  if (saved === null) return;
   const git = createGit({ cwd: files, gitDir, workTree: files, timeoutMs: 600_000 });
-  if ((await git.text(['write-tree'])) !== readSavedTree(path)) return;
-  const { stdout } = await git.run(['ls-files', '-z', '-t', '-s', '-m']);
-  const entries = stdout.toString('latin1').split('\0').filter(Boolean).map(parseEntry);
-  const changed = new Set(entries.filter(({ isChanged }) => isChanged).map(({ name }) => name));
-  for (const { name, isSubmodule } of entries) {
-    if (isSubmodule || changed.has(name)) continue;
+  const tree = (await findIndexTree(join(gitDir, 'index'), saved)) ?? (await git.text(['write-tree']));
+  if (tree !== saved) return;
+  const names = (await listUntouched(gitDir, files, saved)) ?? (await listUnchanged(git));
+  for (const name of names) {
     const file = Buffer.from(name, 'latin1');
     if (isOwn(parentOf(file)))
       unlessErrno(() => unlinkSync(pathIn(files, file)), undefined, 'ENOENT', 'EISDIR');
   }
+}
+
+const SUBMODULE = 0o160000;
+
+/** Names (bytes in Latin-1) if no file was touched since the index was written; null if git has to compare contents. */
+async function listUntouched(gitDir: string, files: string, like: string): Promise<string[] | null> {
+  const indexFile = join(gitDir, 'index');
+  const { mtimeNs: writtenAtNs } = statSync(indexFile, { bigint: true });
+  const entries = readIndexedFiles(await readFile(indexFile), like.length / 2, null);
+  const names: string[] = [];
+  for (const [name, entry] of entries) {
+    if (entry.mode === SUBMODULE) continue;
+    const look = (): BigIntStats => lstatSync(pathIn(files, Buffer.from(name, 'latin1')), { bigint: true });
+    const stats = unlessErrno(look, null, 'ENOENT', 'ENOTDIR');
+    if (stats === null) continue;
+    if (stats.ctimeNs !== entry.changedAtNs || !isAsIndexed(stats, entry, writtenAtNs)) return null;
+    names.push(name);
+  }
+  return names;
+}
+
+/** What `git ls-files` finds to have the content in the index. */
+async function listUnchanged(git: Git): Promise<string[]> {
+  const { stdout } = await git.run(['ls-files', '-z', '-t', '-s', '-m']);
+  const entries = stdout.toString('latin1').split('\0').filter(Boolean).map(parseEntry);
+  const changed = new Set(entries.filter(({ isChanged }) => isChanged).map(({ name }) => name));
+  return entries
+    .filter(({ name, isSubmodule }) => !isSubmodule && !changed.has(name))
+    .map(({ name }) => name);
 }
 
 interface Entry {

@@ -4,7 +4,6 @@
  * without the first fsync a file system may keep the new name and lose the bytes, without the second one it may lose
  * the name.
  */
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -23,7 +22,7 @@ import { dirname, join } from 'node:path';
 
 import { CaissonError } from '@caisson/protocol';
 
-import { isErrno } from '../platform/index.ts';
+import { isErrno, unusedName } from '../platform/index.ts';
 import { removeFileSync } from './remove-file.ts';
 
 export interface AtomicWriteOptions {
@@ -220,7 +219,7 @@ function tooLarge(path: string, maxBytes: number): FileTooLargeError {
 
 /** The name does not grow with the target's, which may already be as long as the file system allows. */
 function tempBeside(path: string): string {
-  return join(dirname(path), `.caisson-${randomBytes(9).toString('hex')}.tmp`);
+  return join(dirname(path), `.caisson-${unusedName()}.tmp`);
 }
 
 const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'];

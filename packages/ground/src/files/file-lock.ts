@@ -21,8 +21,10 @@ import { isErrno, unlessErrno } from '../platform/index.ts';
 import { isSameProcess, readProcess } from '../processes/index.ts';
 import { removeFileSync } from './remove-file.ts';
 
-const FOREIGN_LIMIT_MS = 30_000;
+/** A lock that is held for longer is touched by its holder before that. */
+export const FOREIGN_LIMIT_MS = 30_000;
 const BROKEN_LIMIT_MS = 1000;
+const REMOVE_WAIT_MS = 10_000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 20;
 
@@ -43,6 +45,7 @@ const Holder = z.object({
   pid: z.int(),
   startTime: z.string(),
   namespace: z.string(),
+  note: z.optional(z.string()),
 });
 type Holder = z.infer<typeof Holder>;
 
@@ -60,6 +63,31 @@ export async function withFileLock<T>(
 ): Promise<T> {
   const untilMs = performance.now() + (options.waitMs ?? 10_000);
   return inTurn(lockPath, untilMs, options.signal, () => lockAndRun(lockPath, work, untilMs, options.signal));
+}
+
+export type FileLock =
+  /** To be released once. */
+  | { readonly kind: 'held'; release(): void }
+  /** Null when the holder left no note that can be read. */
+  | { readonly kind: 'taken'; readonly note: string | null };
+
+/** Takes the lock until it is released or this process ends. Does not wait for a holder that lives; `note` is for others. */
+export async function takeFileLock(lockPath: string, note: string): Promise<FileLock> {
+  const token = randomBytes(12).toString('hex');
+  const own = `${lockPath}.${token}`;
+  writeFileSync(own, JSON.stringify({ ...describeSelf(token), note }), { mode: 0o600, flag: 'wx' });
+  try {
+    while (!tryLink(own, lockPath)) {
+      const holder = readHolder(lockPath);
+      if (holder === null) continue;
+      if (!isDead(holder, lockPath))
+        return { kind: 'taken', note: 'note' in holder ? (holder.note ?? null) : null };
+      await removeDeadLock(lockPath, holder, REMOVE_WAIT_MS, undefined);
+    }
+    return { kind: 'held', release: () => removeFileSync(lockPath) }; // L1
+  } finally {
+    removeFileSync(own);
+  }
 }
 
 /** When the last of this process's calls for a path is over. */

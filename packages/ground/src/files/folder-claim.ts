@@ -1,58 +1,68 @@
 /**
- * A folder that one process at a time may work in, even with different state folders.
+ * A folder that one process of a user at a time may work in, even with different state folders and another HOME.
  *
- * The claim is an abstract socket name of Linux, made of the user and the folder: exactly one process can have it, it
- * is on no disk, and it ends with the process in every case. A process that finds it taken asks at the socket for the
- * holder.
+ * The claim is a lock named after the claimed folder, in the home that the password file has for this user: other accounts
+ * can neither take it nor see it, and it ends with its process in every case.
  */
 import { createHash } from 'node:crypto';
+import { accessSync, constants, realpathSync, utimesSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { unlessErrno } from '../platform/index.ts';
+import { FOREIGN_LIMIT_MS, takeFileLock } from './file-lock.ts';
+import { isPrivateFolder } from './folder-owner.ts';
+import { makeFolder } from './make-folder.ts';
 
-import { isErrno } from '../platform/index.ts';
-
-const ASK_TIMEOUT_MS = 1000;
-const MAX_ANSWER = 256;
+const MAX_HOLDER = 256;
 
 export type FolderClaim =
   | { readonly kind: 'claimed'; release(): void }
   /** Null when the other process does not name itself. */
   | { readonly kind: 'taken'; readonly holder: string | null };
 
-/** Claims the folder for as long as this process lives or until it is released. Others get `holder` as the answer. */
-export async function claimFolder(folder: string, holder: string): Promise<FolderClaim> {
-  const name = nameOf(await realpath(folder));
-  const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy()); // the other process is gone
-    socket.end(holder.slice(0, MAX_ANSWER));
-  });
+/**
+ * Claims the folder for as long as this process lives or until it is released. `userState`, the folder of this user's
+ * Caisson, has the claims of a user without a home of its own; such a user has to keep to one.
+ */
+export async function claimFolder(folder: string, holder: string, userState: string): Promise<FolderClaim> {
+  const name = createHash('sha256')
+    .update(await realpath(folder))
+    .digest('hex');
+  const path = join(makeClaimsAtHome() ?? makeClaims(userState), name);
+  const lock = await takeFileLock(path, holder.slice(0, MAX_HOLDER));
+  if (lock.kind === 'taken') return { kind: 'taken', holder: lock.note };
+  const timer = setInterval(() => touch(path), FOREIGN_LIMIT_MS / 3);
+  timer.unref();
+  return {
+    kind: 'claimed',
+    release() {
+      clearInterval(timer);
+      lock.release();
+    },
+  };
+}
+
+/** Null if the user has no home, or one that others can write or nobody can. */
+function makeClaimsAtHome(): string | null {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ path: name }, resolve);
-    });
-  } catch (error) {
-    if (!isErrno(error, 'EADDRINUSE')) throw error;
-    return { kind: 'taken', holder: await askHolder(name) };
+    const home = realpathSync(userInfo().homedir); // of the password file, whatever HOME says
+    if (!isPrivateFolder(home)) return null;
+    const claims = makeClaims(join(home, '.local/state/caisson'));
+    accessSync(claims, constants.W_OK);
+    return isPrivateFolder(claims) ? claims : null;
+  } catch {
+    return null;
   }
-  server.unref();
-  return { kind: 'claimed', release: () => void server.close() };
 }
 
-function nameOf(folder: string): string {
-  const digest = createHash('sha256').update(folder).digest('hex');
-  return `\0caisson/in-place/${process.getuid?.() ?? 0}/${digest}`;
+function makeClaims(userState: string): string {
+  const claims = join(userState, 'claims');
+  makeFolder(claims);
+  return claims;
 }
 
-function askHolder(name: string): Promise<string | null> {
-  return new Promise((resolve) => {
-    let answer = '';
-    const socket = connect({ path: name });
-    socket.setTimeout(ASK_TIMEOUT_MS, () => socket.destroy());
-    socket.on('data', (bytes: Buffer) => {
-      answer += bytes.toString('utf8').slice(0, MAX_ANSWER - answer.length);
-    });
-    socket.on('error', () => resolve(null));
-    socket.on('close', () => resolve(answer === '' ? null : answer));
-  });
+function touch(path: string): void {
+  const now = new Date();
+  unlessErrno(() => utimesSync(path, now, now), undefined, 'ENOENT');
 }

@@ -1,5 +1,6 @@
 /** Which users can write a file or a folder, by its owner, group and mode. */
 import { readFileSync, type Stats } from 'node:fs';
+import { statIfThere } from './stat-if-there.ts';
 
 type Rights = Pick<Stats, 'mode' | 'gid'>;
 
@@ -12,6 +13,12 @@ export function ownUid(): number {
 export function isWritableByOthers({ mode, gid }: Rights): boolean {
   if ((mode & 0o002) !== 0) return true;
   return (mode & 0o020) !== 0 && !isPrivateGroup(gid);
+}
+
+/** A real folder of this user that only this user can write. */
+export function isPrivateFolder(folder: string): boolean {
+  const stats = statIfThere(folder, 'itself');
+  return stats?.isDirectory() === true && stats.uid === ownUid() && !isWritableByOthers(stats);
 }
 
 /** In a sticky folder users cannot rename or remove files of another user. */

@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { measureFolder, watchGrowth } from './growth-watch.ts';
+import { watchGrowth } from './growth-watch.ts';
+import { measureFolder } from './measure-folder.ts';
 
 const MB = 2 ** 20;
 const NOBODY = 65_534;

@@ -1,6 +1,7 @@
 // A bind mount has no quota, so the size must be watched. Walking a big workspace every second would cost more than the
 // agent: the file system's own counter is read first, and the folder is walked only when the whole disk has grown by
-// what the folder may still grow, or when the last walk is long ago (others may have freed what the folder used).
+// what the folder may still grow, or when the last walk is long ago (others may have freed what the folder used). While
+// walks find nothing new they become rarer.
 //
 // Guarantees:
 // G1  The content of the folders, and open files without a name, are counted exactly.
@@ -8,31 +9,27 @@
 //     signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
 //     unless others free as much meanwhile.
 // G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls.
-import { lstat, opendir, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statfs } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { measureFolder, type FolderSize } from './measure-folder.ts';
 
 const POLL_MS = 500;
+/** A look at the disk may wait up to so many times as long while even a fast disk cannot fill half of what is left. */
+const LONGEST_WAIT = 4;
+const FAST_DISK_BYTES_PER_MS = 2 * 1024 ** 2;
 const WALK_AT_LEAST_EVERY_MS = 2000;
+/** The same for a folder in which nothing changes; each walk that finds nothing new doubles the pause up to this. */
+const WALK_WHILE_STILL_EVERY_MS = 16_000;
 /** A walk may use at most this part of the time: much less if nothing hints at growth. */
 const PAUSE_PER_WALK_TIME = 5;
 const IDLE_PAUSE_PER_WALK_TIME = 50;
-const MAX_ENTRIES = 300_000;
 /** Under a large cap the first walk waits for the first poll: most commands end before. */
 const LATE_START_FROM_BYTES = 1024 ** 3;
 /** A disk is never filled completely, whatever the cap: reporting it needs space, too. */
 const MAX_SHARE_OF_FREE = 0.9;
 /** How far the file system's clock may be behind ours. */
 const CLOCK_STEP_MS = 50;
-
-export interface FolderSize {
-  readonly bytes: number;
-  readonly entries: number;
-  /** More entries than are ever counted: the true size is larger. */
-  readonly isPartial: boolean;
-  /** Folders and files that cannot be read (closed, or too deep to be named): their content is not counted. */
-  readonly unreadable: number;
-}
 
 export interface GrowthWatchOptions {
   readonly path: string;
@@ -97,7 +94,9 @@ async function poll(
   let notBefore = walkedAt;
   let idleMs = WALK_AT_LEAST_EVERY_MS;
   let usedAtWalk = begin.usedBytes;
-  while (await pause(options.pollMs ?? POLL_MS, signal)) {
+  let last = start;
+  let waitMs = options.pollMs ?? POLL_MS;
+  while (await pause(waitMs, signal)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
       // The growth of the whole disk in this first moment counts for the folder.
@@ -106,13 +105,16 @@ async function poll(
       start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
     }
     const now = performance.now();
-    const couldExceed = used - usedAtWalk > options.maxGrowthBytes - state.growth;
+    const left = options.maxGrowthBytes - state.growth - (used - usedAtWalk);
+    waitMs = nextWaitMs(options.pollMs ?? POLL_MS, left);
+    const couldExceed = left < 0;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await options.measure(signal);
     if (signal.aborted) return;
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
-    idleMs = Math.max(WALK_AT_LEAST_EVERY_MS, (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME);
+    idleMs = Math.max(nextIdleMs(idleMs, size, last), (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME);
+    last = size;
     usedAtWalk = used;
     const seen = size.bytes - start.bytes;
     const hidden = seen > options.maxGrowthBytes ? null : findHidden(options, begin, used, size);
@@ -122,6 +124,16 @@ async function poll(
     options.onExceeded(state.growth, hidden ?? undefined);
     return;
   }
+}
+
+function nextWaitMs(pollMs: number, leftBytes: number): number {
+  const halfFullMs = leftBytes / FAST_DISK_BYTES_PER_MS / 2;
+  return Math.min(Math.max(pollMs, halfFullMs), LONGEST_WAIT * pollMs);
+}
+
+function nextIdleMs(idleMs: number, size: FolderSize, last: FolderSize | null): number {
+  const isStill = size.bytes === last?.bytes && size.entries === last.entries;
+  return isStill ? Math.min(2 * idleMs, WALK_WHILE_STILL_EVERY_MS) : WALK_AT_LEAST_EVERY_MS;
 }
 
 /** G2, G3: why the growth of the whole disk counts for the folder; `null` if it does not. */
@@ -157,77 +169,10 @@ async function measureAll(
   };
 }
 
-/**
- * Bytes on disk of everything below the folder: links and other file systems are not followed, hard links count once.
- * What was closed before `closedSinceMs` does not count as unreadable.
- */
-export async function measureFolder(
-  path: string,
-  signal?: AbortSignal,
-  closedSinceMs = 0,
-): Promise<FolderSize> {
-  const root = await lstat(path);
-  const seen = new Set<number>();
-  const folders = [path];
-  let bytes = 0;
-  let entries = 0;
-  let unreadable = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const names = await listNames(folder);
-    if (names === null && (await isChangedSince(folder, closedSinceMs))) unreadable += 1;
-    for (const name of names ?? []) {
-      if (signal?.aborted || entries >= MAX_ENTRIES) return { bytes, entries, isPartial: true, unreadable };
-      entries += 1;
-      const stats = await unlessGone(lstat(join(folder, name)).catch(unlessForbidden));
-      if (stats === 'forbidden' && (await isChangedSince(folder, closedSinceMs))) unreadable += 1;
-      if (stats === 'forbidden' || stats === null || stats.dev !== root.dev) continue;
-      if (stats.isDirectory()) folders.push(join(folder, name));
-      else if (stats.nlink > 1 && seen.has(stats.ino)) continue;
-      else if (stats.nlink > 1) seen.add(stats.ino);
-      bytes += stats.blocks * 512;
-    }
-  }
-  return { bytes, entries, isPartial: false, unreadable };
-}
-
-/** `null` for a folder that may not be listed. */
-async function listNames(folder: string): Promise<string[] | null> {
-  const opened = await unlessGone(opendir(folder).catch(unlessForbidden));
-  if (opened === 'forbidden') return null;
-  if (opened === null) return [];
-  const names: string[] = [];
-  for await (const entry of opened) {
-    names.push(entry.name);
-    if (names.length > MAX_ENTRIES) break;
-  }
-  return names;
-}
-
-async function isChangedSince(folder: string, sinceMs: number): Promise<boolean> {
-  const stats = await unlessGone(lstat(folder).catch(unlessForbidden));
-  return stats === 'forbidden' || (stats !== null && stats.ctimeMs >= sinceMs);
-}
-
-/** A path that is too long to be named can still be reached step by step: for us it is closed like a forbidden one. */
-function unlessForbidden(error: unknown): 'forbidden' {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'EACCES' || code === 'ENAMETOOLONG') return 'forbidden';
-  throw error;
-}
-
-/** The agent works while we read: what vanished is left out. */
-async function unlessGone<T>(found: Promise<T>): Promise<T | null> {
-  try {
-    return await found;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw error;
-  }
-}
+const statDisk = promisify(statfs);
 
 async function readDisk(path: string): Promise<{ usedBytes: number; freeBytes: number }> {
-  const { blocks, bfree, bavail, bsize } = await statfs(path);
+  const { blocks, bfree, bavail, bsize } = await statDisk(path);
   return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStamp } from './stamp.ts';
+import { createStamp, isSignedWith } from './stamp.ts';
 
 const stamp = createStamp(Buffer.from('a secret'));
 
@@ -18,4 +18,16 @@ test('a change of one letter, a missing signature and the empty text are refused
 
 test('purpose and text cannot be shifted into each other', () => {
   expect(stamp.sign('ab', 'c')).not.toBe(stamp.sign('a', 'bc'));
+});
+
+test('a signature is also checked without the module that made it', () => {
+  const signature = stamp.sign('plan', 'text');
+  const isSigned = (secret: string, purpose: string, text: string, given = signature): boolean =>
+    isSignedWith(Buffer.from(secret), { purpose, text }, given);
+  expect(isSigned('a secret', 'plan', 'text')).toBe(true);
+  expect(isSigned('another', 'plan', 'text')).toBe(false);
+  expect(isSigned('a secret', 'plan', 'texts')).toBe(false);
+  expect(isSigned('a secret', 'plant', 'ext')).toBe(false);
+  for (const given of ['', signature.slice(1), `${signature}0`, signature.replace(/.$/, 'x')])
+    expect(isSigned('a secret', 'plan', 'text', given)).toBe(false);
 });

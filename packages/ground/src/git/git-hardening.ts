@@ -81,8 +81,8 @@ export const HARDENED_ENV: Readonly<Record<string, string>> = {
   GIT_ALLOW_PROTOCOL: 'none',
 };
 
-/** Commands that start another git, to pack objects or to write files side by side; none asks for a status (G3). */
-export const STARTS_GIT: ReadonlySet<string> = new Set(['bundle', 'checkout-index']);
+/** Commands that start another git, to pack objects, to clean up or to write files side by side; none asks for a status (G3). */
+export const STARTS_GIT: ReadonlySet<string> = new Set(['bundle', 'checkout-index', 'gc']);
 
 /** Git looks for git in both places. */
 export const NO_OTHER_GIT: Readonly<Record<string, string>> = {

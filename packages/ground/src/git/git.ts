@@ -122,6 +122,8 @@ export function createGit(options: GitOptions): Git {
 function environmentOf(options: GitOptions): Record<string, string> {
   const env: Record<string, string> = { ...HARDENED_ENV };
   if (options.gitDir !== undefined) env['GIT_DIR'] = options.gitDir;
+  // Whatever is written into our git dir, no file in it names another one whose config counts.
+  if (options.gitDir !== undefined && options.foreign !== true) env['GIT_COMMON_DIR'] = options.gitDir;
   if (options.workTree !== undefined) env['GIT_WORK_TREE'] = options.workTree;
   if (options.indexFile !== undefined) env['GIT_INDEX_FILE'] = options.indexFile;
   if (options.objectDir !== undefined) env['GIT_OBJECT_DIRECTORY'] = options.objectDir;

@@ -1,4 +1,8 @@
-/** The layout of git's index file, versions 2 to 4. */
+/**
+ * The layout of git's index file, versions 2 to 4. An index may come from a stranger, and git trusts its paths: it reads
+ * and writes files there. So one that git could read in another way than this code, or that has a path which git itself
+ * never adds, is no index.
+ */
 import { createHash } from 'node:crypto';
 
 const MODE_OFFSET = 24;
@@ -6,8 +10,11 @@ const MODE_OFFSET = 24;
 export const HASH_OFFSET = 40;
 export const ASSUME_UNCHANGED = 0x8000;
 const EXTENDED = 0x4000;
+/** The length of the name; the largest value means "this long, or longer". */
+const NAME_LENGTH = 0x0fff;
 /** In the second word of flags. */
 export const SKIP_WORKTREE = 0x4000;
+const INTENT_TO_ADD = 0x2000;
 
 export interface IndexEntry {
   readonly offset: number;
@@ -15,6 +22,8 @@ export interface IndexEntry {
   readonly stage: number;
   readonly isAssumedUnchanged: boolean;
   readonly isSkipWorktree: boolean;
+  /** Named by `git add -N`, without content. */
+  readonly isIntentToAdd: boolean;
   readonly path: Buffer;
 }
 
@@ -31,11 +40,14 @@ export function walkEntries(index: Buffer, hashBytes: number, visit: (entry: Ind
   for (let number = 0; number < count; number += 1) {
     const offset = at;
     const flags = index.readUInt16BE(offset + HASH_OFFSET + hashBytes);
-    const isExtended = version >= 3 && (flags & EXTENDED) !== 0;
+    const isExtended = (flags & EXTENDED) !== 0;
+    if (isExtended && version === 2) throw new RangeError('git index has flags of a later version');
     const extended = isExtended ? index.readUInt16BE(offset + HASH_OFFSET + hashBytes + 2) : 0;
     const nameAt = offset + HASH_OFFSET + hashBytes + 2 + (isExtended ? 2 : 0);
     const name =
       version === 4 ? readCompressedName(index, nameAt, previous) : readPaddedName(index, nameAt, offset);
+    if ((flags & NAME_LENGTH) !== Math.min(name.path.length, NAME_LENGTH) || !isInsidePath(name.path))
+      throw new RangeError('git index has a name that git would not add');
     previous = name.path;
     at = name.next;
     visit({
@@ -44,10 +56,40 @@ export function walkEntries(index: Buffer, hashBytes: number, visit: (entry: Ind
       stage: (flags >> 12) & 3,
       isAssumedUnchanged: (flags & ASSUME_UNCHANGED) !== 0,
       isSkipWorktree: (extended & SKIP_WORKTREE) !== 0,
+      isIntentToAdd: (extended & INTENT_TO_ADD) !== 0,
       path: name.path,
     });
   }
   return at;
+}
+
+const SLASH = 0x2f;
+const DOT = 0x2e;
+/** `git`, in lower case. */
+const GIT = [0x67, 0x69, 0x74] as const;
+const LOWER = 0x20;
+
+/**
+ * Whether a path stays in the work tree and out of `.git`, as git's own `verify_path` judges it. A split index leaves out
+ * names that its shared half has.
+ */
+function isInsidePath(path: Buffer): boolean {
+  let from = 0;
+  while (from < path.length) {
+    const slash = path.indexOf(SLASH, from);
+    const end = slash === -1 ? path.length : slash;
+    if (!isOrdinaryName(path, from, end)) return false;
+    from = end + 1; // a folder of a sparse index ends with its slash
+  }
+  return true;
+}
+
+function isOrdinaryName(path: Buffer, from: number, end: number): boolean {
+  const length = end - from;
+  if (length === 0) return false;
+  if (path[from] !== DOT) return true;
+  if (length === 1 || (length === 2 && path[from + 1] === DOT)) return false;
+  return length !== 4 || GIT.some((letter, at) => ((path[from + 1 + at] ?? 0) | LOWER) !== letter);
 }
 
 function readPaddedName(index: Buffer, nameAt: number, entryAt: number): { path: Buffer; next: number } {
@@ -81,6 +123,22 @@ export function findExtension(index: Buffer, from: number, hashBytes: number, na
     at += 8 + size;
   }
   return null;
+}
+
+/** The same index without extensions except git's trees: others may say where else git begins to read. */
+export function dropExtensions(index: Buffer, hashBytes: number): Buffer {
+  const end = walkEntries(index, hashBytes, () => undefined);
+  const trees = findExtension(index, end, hashBytes, 'TREE');
+  const kept = trees === null ? [] : [Buffer.from('TREE'), sizeOf(trees), trees];
+  const whole = Buffer.concat([index.subarray(0, end), ...kept, index.subarray(index.length - hashBytes)]);
+  sealIndex(whole, hashBytes);
+  return whole;
+}
+
+function sizeOf(extension: Buffer): Buffer {
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(extension.length);
+  return size;
 }
 
 /** The hash at the end; an index may lack it (`index.skipHash`). */

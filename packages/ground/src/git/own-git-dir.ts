@@ -2,7 +2,7 @@
  * Our own git dir, written file by file without a process. Its `info/attributes` outranks every `.gitattributes`, so
  * that contents pass through git unchanged and no driver of a repository is ever used.
  */
-import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath, writeFileAtomic } from '../files/index.ts';
 
@@ -15,8 +15,8 @@ export interface OwnGitDirOptions {
   readonly objectDir?: string;
   /** Text of the ignore rules that apply besides the workspace's own `.gitignore` files. */
   readonly ignoreRules?: string;
-  /** The `shallow` file of the repository whose objects are used. */
-  readonly shallowFile?: string;
+  /** Text of the `shallow` file of the repository whose objects are used. */
+  readonly shallow?: string;
   /** Survive a power cut: for one that is used for longer than a run. Default false. */
   readonly durable?: boolean;
 }
@@ -43,7 +43,7 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
     options.objectDir === undefined
       ? mkdir(at('objects/pack'), { recursive: true })
       : symlink(options.objectDir, at('objects')),
-    options.shallowFile === undefined ? undefined : copyFile(options.shallowFile, at('shallow')),
+    options.shallow === undefined ? undefined : writeFile(at('shallow'), options.shallow),
   ]);
   const durable = options.durable ?? false;
   const made = [

@@ -1,6 +1,9 @@
 /** What differs between two trees, path by path. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeFileAtomic } from '../files/index.ts';
 import { createGit, type Git } from './git.ts';
-import { showPath } from '../platform/index.ts';
+import { ifErrno, showPath } from '../platform/index.ts';
 import { removeIndex, useIndex } from './scratch-index.ts';
 
 export interface TreeChange {
@@ -26,6 +29,42 @@ export async function listTreeChanges(
   const { stdout } = await git.run(['diff-tree', '-r', '-z', '--raw', how, '--no-abbrev', from, to]);
   return parseRawChanges(stdout);
 }
+
+/** The last patch's list of changes: worker and host judge the same two trees. */
+const MEMORY = 'patch-changes';
+
+/** What differs between two trees, renames found. `gitDir` is ours; git is not asked about the trees of its last patch. */
+export async function listRenamedChanges(gitDir: string, from: string, to: string): Promise<TreeChange[]> {
+  const memory = await readFile(join(gitDir, MEMORY)).catch(ifErrno(null, 'ENOENT'));
+  const title = titleOf(from, to);
+  if (memory?.subarray(0, title.length).equals(title) === true)
+    return parseRawChanges(memory.subarray(title.length));
+  return await listTreeChanges(createGit({ cwd: gitDir, gitDir }), from, to, { renames: true });
+}
+
+/** The patch part of `diff-tree -z --raw -p`; the list before it is remembered for {@link listRenamedChanges}. */
+export async function takePatch(gitDir: string, from: string, to: string, output: Buffer): Promise<Buffer> {
+  const end = endOfRaw(output);
+  const memory = Buffer.concat([titleOf(from, to), output.subarray(0, end)]);
+  await writeFileAtomic(join(gitDir, MEMORY), memory, { durable: false });
+  return output.subarray(end + 1);
+}
+
+const titleOf = (from: string, to: string): Buffer => Buffer.from(`${from} ${to}\0`);
+
+/** Each change ends with NUL; one more NUL is between the last of them and the patch. */
+function endOfRaw(output: Buffer): number {
+  let at = 0;
+  while (output[at] === COLON) {
+    const header = output.indexOf(0, at);
+    const isPair = /[RC]\d*$/.test(output.toString('latin1', at, header));
+    const path = output.indexOf(0, header + 1);
+    at = 1 + (isPair ? output.indexOf(0, path + 1) : path);
+  }
+  return at;
+}
+
+const COLON = 0x3a;
 
 /** Everything that the commits changed, each compared with each of its parents. */
 export async function listCommitChanges(git: Git, commits: readonly string[]): Promise<TreeChange[]> {

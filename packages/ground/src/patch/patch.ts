@@ -7,19 +7,32 @@
  *     captured.
  * P4  What was prepared before the agent started is not in it (see preparation.ts).
  */
+import { link } from 'node:fs/promises';
+import { join } from 'node:path';
 import { definedOnly } from '@caisson/protocol';
 import {
+  copyIndex,
   createGit,
   emptyTreeLike,
+  findIndexTree,
+  type Git,
   listPatchFiles,
   type PatchFile,
   removeIndex,
   useIndex,
   rewriteTree,
+  takePatch,
   undoOf,
   type TreeChange,
 } from '../git/index.ts';
-import { type OversizedFile, type StageLimits, stageWorkspace, isWorkspaceBare } from '../staging/index.ts';
+import { ifErrno } from '../platform/index.ts';
+import {
+  type OversizedFile,
+  type StagedWorkspace,
+  type StageLimits,
+  stageWorkspace,
+  isWorkspaceBare,
+} from '../staging/index.ts';
 import { rememberOverlay, rememberPreparation, withoutPreparation } from './preparation.ts';
 
 export interface CaptureOptions {
@@ -58,25 +71,13 @@ const DEFAULT_MAX_PATCH_BYTES = 1024 * 1024 * 1024;
 
 /** The workspace is ready for its agent: files that are new since the baseline are no work of the agent. */
 export async function markPrepared(options: CaptureOptions): Promise<void> {
-  const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
-  const staged = await stageWorkspace({
-    ...options,
-    exclude,
-    like: options.baselineTree,
-    remembersHidden: true,
-  });
+  const staged = await stage({ ...options, remembersHidden: true });
   await rememberPreparation(options.gitDir, staged.tree);
 }
 
 /** All files were copied over a folder of the user, and nothing has run yet: `undoOverlay` removes them again. */
 export async function markOverlay(options: CaptureOptions): Promise<void> {
-  const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
-  const staged = await stageWorkspace({
-    ...options,
-    exclude,
-    like: options.baselineTree,
-    remembersHidden: true,
-  });
+  const staged = await stage({ ...options, remembersHidden: true });
   await rememberOverlay(options.gitDir, staged.tree);
 }
 
@@ -88,17 +89,7 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   if (isBaselineEmpty && (await isWorkspaceBare(options.workspace, exclude))) {
     return { ...nothing, nested: [], warnings: [], oversized: [], hidden: [] };
   }
-  const {
-    nested,
-    warnings,
-    oversized,
-    hidden = [],
-    ...staged
-  } = await stageWorkspace({
-    ...options,
-    exclude,
-    like: options.baselineTree,
-  });
+  const { nested, warnings, oversized, hidden = [], ...staged } = await stage(options);
   const tree = await withoutPreparation(options, staged.tree);
   if (tree === options.baselineTree) return { ...nothing, nested, warnings, oversized, hidden };
   const diff = await diffTrees(options, tree);
@@ -118,28 +109,58 @@ export async function withoutChanges(
   return { ...captured, ...(await diffTrees(options, tree)), tree };
 }
 
-/** P3. Three short processes; the workspace is not read. */
+/** Before the first stage the index is that of the baseline: a copy of it saves the proof from reading the baseline. */
+const BASELINE_INDEX = 'baseline-index';
+
+async function stage(
+  options: CaptureOptions & { readonly remembersHidden?: true },
+): Promise<StagedWorkspace> {
+  const { gitDir, baselineTree } = options;
+  await link(join(gitDir, 'index'), join(gitDir, BASELINE_INDEX)).catch(
+    ifErrno(undefined, 'EEXIST', 'ENOENT'),
+  );
+  const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
+  return await stageWorkspace({ ...options, exclude, like: baselineTree });
+}
+
+/**
+ * P3. One short process if the index of the baseline is there; the workspace is not read. Without a `tree`: whether it
+ * applies at all.
+ */
 export async function proveApplies(options: {
   readonly gitDir: string;
   readonly baselineTree: string;
   readonly patch: Buffer;
-  readonly tree: string;
+  readonly tree?: string;
   readonly timeoutMs?: number;
 }): Promise<boolean> {
-  if (options.patch.length === 0) return options.tree === options.baselineTree;
+  const { tree } = options;
+  if (options.patch.length === 0) return tree === undefined || tree === options.baselineTree;
   const indexFile = useIndex(options.gitDir);
   const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
   try {
-    await git.run(['read-tree', options.baselineTree]);
+    await readBaseline(git, options, indexFile);
     const applied = await git.run(['apply', '--cached', '--whitespace=nowarn', '-'], {
       stdin: options.patch,
       okExitCodes: [0, 1, 128],
       ...definedOnly({ timeoutMs: options.timeoutMs }),
     });
-    return applied.exitCode === 0 && (await git.text(['write-tree'])) === options.tree;
+    if (applied.exitCode !== 0) return false;
+    if (tree === undefined) return true;
+    return ((await findIndexTree(indexFile, tree)) ?? (await git.text(['write-tree']))) === tree;
   } finally {
     await removeIndex(indexFile);
   }
+}
+
+async function readBaseline(
+  git: Git,
+  { gitDir, baselineTree }: { readonly gitDir: string; readonly baselineTree: string },
+  indexFile: string,
+): Promise<void> {
+  const isCopied = await copyIndex(join(gitDir, BASELINE_INDEX), indexFile);
+  if (isCopied && (await findIndexTree(indexFile, baselineTree)) === baselineTree) return;
+  await git.run(['read-tree', baselineTree]);
 }
 
 async function diffTrees(
@@ -152,6 +173,9 @@ async function diffTrees(
       'diff-tree',
       '-r',
       '-M',
+      '-z',
+      '--raw',
+      '--no-abbrev',
       '-p',
       '--binary',
       '--full-index',
@@ -171,5 +195,6 @@ async function diffTrees(
       ...definedOnly({ timeoutMs: options.timeoutMs }),
     },
   );
-  return { patch: stdout, files: listPatchFiles(stdout) };
+  const patch = await takePatch(options.gitDir, options.baselineTree, tree, stdout);
+  return { patch, files: listPatchFiles(patch) };
 }

@@ -4,3 +4,4 @@ export * from './errno.ts';
 export { isExecutable } from './is-executable.ts';
 export { shareTurn, takeTurn } from './share-turn.ts';
 export { showPath } from './show-path.ts';
+export { unusedName } from './unused-name.ts';

@@ -1,10 +1,13 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { CommandStartError, runBounded, type BoundedCommandOptions } from './bounded-command.ts';
+import { runBounded, type BoundedCommandOptions } from './bounded-command.ts';
+import { CommandStartError } from './start-child.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -179,3 +182,17 @@ test('a timeout of zero or NaN is refused', async () => {
   await expect(runShell('true', { timeoutMs: 0 })).rejects.toThrow(RangeError);
   await expect(runShell('true', { timeoutMs: Number.NaN })).rejects.toThrow(RangeError);
 });
+
+test('with endsWithUs a program that ignores SIGTERM is gone a moment after its starter was killed', async () => {
+  const module = join(import.meta.dirname, 'bounded-command.ts');
+  const source = `import { runBounded } from ${JSON.stringify(module)};
+    const script = 'trap "" TERM; echo $$ >&2; while :; do sleep 0.05; done';
+    const options = { timeoutMs: 60_000, maxOutputBytes: 100, endsWithUs: true };
+    await runBounded({ ...options, file: '/bin/sh', args: ['-c', 'exec 2>"$0"; ' + script, process.argv[1]] });`;
+  const note = join(folder, 'pid');
+  const starter = spawn(process.execPath, ['--input-type=module', '-e', source, note], { stdio: 'ignore' });
+  const pidOf = (): number => (existsSync(note) ? Number(readFileSync(note, 'utf8').trim()) : 0);
+  await expect.poll(pidOf, { timeout: 20_000 }).toBeGreaterThan(0);
+  starter.kill('SIGKILL');
+  await expect.poll(() => existsSync(`/proc/${pidOf()}`), { timeout: 20_000 }).toBe(false);
+}, 60_000);

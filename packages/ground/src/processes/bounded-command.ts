@@ -10,22 +10,14 @@
  * B3  Output beyond the cap is read and dropped, so that a chatty child never blocks and never grows memory.
  * B4  The environment is exactly what was passed; nothing of this process leaks into the child.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
-
-import { CaissonError } from '@caisson/protocol';
+import type { ChildProcess } from 'node:child_process';
+import { Writable, type Stream } from 'node:stream';
 
 import { captureStream } from './capture-stream.ts';
+import { LIFE_FD, SECRET_FD, startChild, type StartOptions } from './start-child.ts';
 import { isErrno, takeTurn } from '../platform/index.ts';
 
-export interface BoundedCommandOptions {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  /** The child's whole environment. Default: a fixed system PATH and nothing else. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Written and closed. Without it the child reads end-of-file at once. */
-  readonly stdin?: Buffer | string;
+export interface BoundedCommandOptions extends StartOptions {
   readonly timeoutMs: number;
   /** Cap for stdout and, separately, for stderr. The first bytes are kept. */
   readonly maxOutputBytes: number;
@@ -47,16 +39,6 @@ export interface BoundedCommandResult {
   readonly aborted: boolean;
   readonly durationMs: number;
 }
-
-/** The program could not be started at all; nothing ran. */
-export class CommandStartError extends CaissonError {
-  readonly code = 'COMMAND_START_FAILED';
-}
-
-/** The environment of a command when its caller gives none. */
-export const MINIMAL_COMMAND_ENV: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-};
 
 const DEFAULT_GRACE_MS = 2000;
 const DRAIN_QUIET_MS = 100;
@@ -80,12 +62,15 @@ export async function runBounded(options: BoundedCommandOptions): Promise<Bounde
   const child = await startChild(options, detached);
   const stdout = captureStream(child.stdout, options.maxOutputBytes);
   const stderr = captureStream(child.stderr, options.maxOutputBytes);
-  feedStdin(child, options.stdin);
+  feedPipe(child.stdin, options.stdin);
+  feedPipe(child.stdio[SECRET_FD], options.secret);
 
   const ending = await waitForEnding(child, detached, options, () => stdout.seen() + stderr.seen());
   child.stdout?.destroy();
   child.stderr?.destroy();
   child.stdin?.destroy();
+  for (const pipe of [child.stdio[SECRET_FD], child.stdio[LIFE_FD]])
+    if (pipe instanceof Writable) pipe.destroy();
   return {
     ...ending,
     stdout: stdout.bytes(),
@@ -110,49 +95,11 @@ function resultOfNothing(): BoundedCommandResult {
   };
 }
 
-function startChild(options: BoundedCommandOptions, detached: boolean): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: unknown): void => reject(startError(options, cause));
-    try {
-      const child = spawn(options.file, options.args, {
-        cwd: options.cwd,
-        env: { ...(options.env ?? MINIMAL_COMMAND_ENV) },
-        detached,
-        shell: false,
-        stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-      });
-      child.once('error', fail);
-      // `spawn` comes before any byte, so that listeners added by the waiter miss nothing.
-      child.once('spawn', () => resolve(child));
-    } catch (error) {
-      fail(error);
-    }
-  });
-}
-
-function startError(options: BoundedCommandOptions, cause: unknown): CommandStartError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
-  if (options.cwd !== undefined && !existsSync(options.cwd)) {
-    return new CommandStartError(
-      `Could not start ${options.file}: its folder ${options.cwd} does not exist.`,
-      {
-        cause,
-        remedy: 'Create the folder or name another one.',
-      },
-    );
-  }
-  return new CommandStartError(`Could not start ${options.file}: ${detail}.`, {
-    cause,
-    remedy: `Check that ${options.file} is installed, executable and on the PATH that was passed.`,
-  });
-}
-
-function feedStdin(child: ChildProcess, stdin: Buffer | string | undefined): void {
-  if (child.stdin === null || stdin === undefined) return;
-  const pipe = child.stdin;
+function feedPipe(pipe: Stream | null | undefined, input: Buffer | string | undefined): void {
+  if (!(pipe instanceof Writable) || input === undefined) return;
   // A child may end without reading its input (EPIPE); that is allowed.
   pipe.on('error', () => pipe.destroy());
-  pipe.end(stdin);
+  pipe.end(input);
 }
 
 type Ending = Pick<BoundedCommandResult, 'exitCode' | 'signal' | 'timedOut' | 'aborted'>;

@@ -1,4 +1,5 @@
 export * from './bounded-command.ts';
+export { CommandStartError, MINIMAL_COMMAND_ENV, SECRET_FD } from './start-child.ts';
 export * from './child.ts';
 export * from './kill-marked.ts';
 export * from './process-tree.ts';

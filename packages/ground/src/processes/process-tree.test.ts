@@ -81,7 +81,7 @@ describe('a process', () => {
     const child = start([
       'perl',
       '-e',
-      '$| = 1; if (!fork) { my $x; $x += $_ for 1..5_000_000; exit } wait; print "x"; sleep 60',
+      '$| = 1; if (!fork) { my $x; $x += $_ for 1..20_000_000; exit } wait; print "x"; sleep 60',
     ]);
     await once(child.stdout!, 'data');
     expect(descendants(child.pid!)).toEqual([]);

@@ -17,7 +17,7 @@ import {
 } from '@caisson/protocol';
 import { createControlTest, riskOf, riskOfName, strictestOf, type FoundRisk } from './control-files.ts';
 import { isPlantedGitControl, maybeGitControls } from './git-controls.ts';
-import { createGit, readBlobs, whichExist, listTreeChanges, type TreeChange } from '../git/index.ts';
+import { createGit, readBlobs, whichExist, listRenamedChanges, type TreeChange } from '../git/index.ts';
 import { showPath } from '../platform/index.ts';
 
 export interface RiskyChange {
@@ -84,7 +84,7 @@ export async function judgeTrees(
 ): Promise<{ readonly changes: readonly TreeChange[]; readonly risks: readonly RiskyChange[] }> {
   const { gitDir, from, to } = options;
   if (from === to) return { changes: [], risks: [] };
-  const changes = await listTreeChanges(createGit({ cwd: gitDir, gitDir }), from, to, { renames: true });
+  const changes = await listRenamedChanges(gitDir, from, to);
   return { changes, risks: await judgeChanges({ ...options, changes }) };
 }
 

@@ -17,6 +17,8 @@ export interface SandboxBind {
   readonly source: string;
   readonly target: string;
   readonly writable: boolean;
+  /** It must be a folder, without a link on the way to it, when the program starts: others may write beside it. */
+  readonly isFolderAsNamed?: boolean | undefined;
 }
 
 /** A file that exists only inside, for example an agent's settings in its private HOME. */

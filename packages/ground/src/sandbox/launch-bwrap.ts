@@ -16,6 +16,7 @@ import {
   type SandboxSpec,
 } from './contract.ts';
 import { listChannels } from './channels.ts';
+import { takeNamespaceEntry, type NamespaceEntry } from './enter-namespaces.ts';
 import { SandboxStartError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import {
@@ -26,7 +27,6 @@ import {
   readInitPid,
   type NamedProcess,
 } from './init-process.ts';
-import { takeInotifyLimiter, type InotifyLimiter } from './inotify-limit.ts';
 import { launchGuard } from './launch-guard.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
@@ -91,7 +91,7 @@ async function bringUp(
   releaseMountPoints: () => void,
 ): Promise<SandboxProcess> {
   const { child, gate, status } = spawned;
-  const inotify = takeInotifyLimiter();
+  const entry = takeNamespaceEntry();
   const ending = Promise.withResolvers<SandboxExit>();
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
   const view: View = { init: null, agent: null, isHeld: false };
@@ -108,12 +108,11 @@ async function bringUp(
   const said = await word;
   if (said !== 'ready') {
     options.signal?.removeEventListener('abort', kill);
-    inotify.cancel();
-    spawned.layers?.cancel();
+    entry.cancel();
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
   view.agent = findAgent(view.init);
-  const limitsInotify = await finishView(spawned, spec, inotify, view.init, kill);
+  const limitsInotify = await finishView(spawned, spec, entry, view.init, kill);
   openGate(gate);
 
   const streams = [spawned.stdout, stderr];
@@ -144,26 +143,22 @@ async function bringUp(
 
 /** What is done in the namespaces while the program waits at the gate. Returns whether inotify is limited. */
 async function finishView(
-  { layers, plan }: SpawnedBwrap,
+  { mounts, plan }: SpawnedBwrap,
   spec: SandboxSpec,
-  inotify: InotifyLimiter,
+  entry: NamespaceEntry,
   init: NamedProcess | null,
   kill: () => void,
 ): Promise<boolean> {
   try {
     await verifyLayers(spec, plan, init?.pid ?? 0);
   } catch (error) {
-    inotify.cancel();
-    layers?.cancel();
+    entry.cancel();
     kill();
     await gone(init);
     throw error;
   }
-  const [limitsInotify, isLayered] = await Promise.all([
-    init !== null && inotify.limit(init.pid),
-    layers === null || (init !== null && layers.mount(init.pid)),
-  ]);
-  if (isLayered) return limitsInotify;
+  const { limitsInotify, isMounted } = await entry.enter(init?.pid ?? 0, mounts);
+  if (isMounted || mounts?.hasLayers !== true) return limitsInotify;
   kill();
   await gone(init);
   throw new LayersRefused();

@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -125,6 +126,12 @@ describe('a folder with a private overlay', () => {
     writeFileSync(bwrapPath, `#!/bin/sh\n${swap}\nexec ${bwrap} "$@"\n`, { mode: 0o755 });
     const refused = launchSandbox({ ...spec, argv: ['cat', join(target, 'id')] }, { bwrapPath });
     await expect(refused).rejects.toThrow('was replaced while the sandbox was built');
+    rmSync(folder);
+    renameSync(join(root, 'aside'), folder);
+    const bind = { source: folder, target: folder, writable: true, isFolderAsNamed: true };
+    const { layers: _, ...bare } = spec;
+    const asNamed = launchSandbox({ ...bare, binds: [...spec.binds, bind], argv: ['true'] }, { bwrapPath });
+    await expect(asNamed).rejects.toThrow('was replaced while the sandbox was built');
     const mount = { kind: 'bind', source: join(root, 'aside'), target: join(root, 'keys') } as const;
     const folders = [{ source: mount.source, target: mount.target }];
     const swappedBack = verifyLayers({ layers: { folders } }, [{ ...mount, writable: false }], process.pid);

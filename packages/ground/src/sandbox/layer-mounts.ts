@@ -2,7 +2,7 @@
 //
 // bubblewrap makes them itself from version 0.11 on; Debian 12 and Ubuntu 24.04 have older ones. So bubblewrap binds the
 // folder read-only and the store on a stage, and while the program waits at the start gate a Perl program enters the
-// mount namespace, as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
+// mount namespace (enter-namespaces.ts), as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
 // stage away. Where that fails the launch is repeated without a store: the folders are then read-only (S6).
 //
 // An overlay shows the folder without the mounts in it, so what the plan hides or guards there is mounted again on top. A
@@ -12,12 +12,12 @@
 //   redirect that the content of a folder names.
 // - `volatile`: the layer is thrown away; without it the end of each sandbox would sync the whole disk.
 // - Options name no path of the user, because a comma or a colon in one would be read as another option.
-import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { unusedName } from '../platform/index.ts';
 import type { SandboxSpec } from './contract.ts';
 import type { Mount } from './mount-plan.ts';
-import { CLONE_NEWUSER, startPerl, SYSCALLS } from './perl-helper.ts';
+import { CLONE_NEWUSER } from './perl-helper.ts';
 
 /** Where the store is visible while the sandbox is built; under a replaced folder. */
 export const LAYER_STAGE = '/run/caisson-layers';
@@ -36,10 +36,9 @@ const AT_FDCWD = -100;
 /** Nodes of the host that bubblewrap binds. Their owner could change their mode for every user of the machine. */
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`);
 
-const PROGRAM = `
-my ($setns, $mount, $umount, $stage) = @ARGV;
-$/ = undef;
-my ($pid, @words) = split /\\0/, <STDIN> // '';
+/** Perl; has $setns, $mount, $umount, the $pid of the first process and the @words of `LayerMounts`. Ends its process. */
+export const MOUNT_LAYERS = `
+my $stage = '${LAYER_STAGE}';
 open my $ns, '<', "/proc/$pid/ns/mnt" or exit 1;
 my $owner = ioctl($ns, ${NS_GET_USERNS}, 0) or exit 2;
 syscall($setns, $owner + 0, ${CLONE_NEWUSER}) == 0 or exit 3;
@@ -65,31 +64,26 @@ while (my ($name, $work, $target, $count) = splice @words, 0, 4) {
   }
 }
 chdir '/' or exit 7;
-syscall($umount, $stage, ${MNT_DETACH}) == 0 or exit 8;`;
+syscall($umount, $stage, ${MNT_DETACH}) == 0 or exit 8;
+exit 0;`;
 
-export interface LayerMounter {
-  /**
-   * Puts the layers on their folders in the sandbox with this first process; `false` if that was not possible. Started by
-   * root, it also makes the devices' modes read-only: the agent is their owner.
-   */
-  mount(initPid: number): Promise<boolean>;
-  /** For a launch that failed. Idempotent. */
-  cancel(): void;
+/** What is mounted once the sandbox has its first process. */
+export interface LayerMounts {
+  /** Without them the launch is repeated. */
+  readonly hasLayers: boolean;
+  readonly words: readonly (string | number)[];
 }
 
-/** Starts the program that makes the layers and guards the devices; `null` if there is nothing to do. */
-export function prepareLayers(spec: SandboxSpec, plan: readonly Mount[]): LayerMounter | null {
+/**
+ * The layers, and for root the devices, whose modes become read-only: the agent is their owner. `null` if there is nothing
+ * to mount.
+ */
+export function planLayerMounts(spec: SandboxSpec, plan: readonly Mount[]): LayerMounts | null {
   const layers = describeLayers(spec, plan);
   const devices = process.getuid?.() === 0 ? DEVICES : [];
-  if (layers === null && devices.length === 0) return null;
-  const words = [devices.length, ...devices, layers === null ? 0 : 1, ...(layers ?? [])];
-  const calls = SYSCALLS[process.arch];
-  const helper =
-    calls === undefined ? null : startPerl(PROGRAM, [calls.setns, calls.mount, calls.umount2, LAYER_STAGE]);
-  return {
-    mount: async (initPid) => (await helper?.run([initPid, ...words].join('\0'))) === true || layers === null,
-    cancel: () => helper?.cancel(),
-  };
+  const hasLayers = layers !== null;
+  if (!hasLayers && devices.length === 0) return null;
+  return { hasLayers, words: [devices.length, ...devices, hasLayers ? 1 : 0, ...(layers ?? [])] };
 }
 
 function describeLayers(spec: SandboxSpec, plan: readonly Mount[]): (string | number)[] | null {
@@ -135,7 +129,7 @@ function coverOf(layered: LayeredMount, mount: Mount): Cover | null {
 
 /** Each mount needs a working folder of its own: a volatile overlay refuses one that was used before. */
 function makeLayer(folder: string): string {
-  const work = randomUUID();
+  const work = unusedName();
   for (const name of ['upper', work]) mkdirSync(join(folder, name), { recursive: true, mode: 0o755 });
   return work;
 }

@@ -1,12 +1,12 @@
 // Node gives a child sockets where a shell would give it pipes, and a socket cannot be opened by name: then `echo oops
 // >/dev/stderr`, common in build scripts, fails inside. Two nameless FIFOs are real pipes.
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { unusedName } from '../platform/index.ts';
 import type { SandboxSpec } from './contract.ts';
 import { drainStreams } from './drain.ts';
 import { SandboxStartError } from './errors.ts';
@@ -66,7 +66,7 @@ function withStdoutFile(pipes: OutputPipes, fd: number): OutputPipes {
 }
 
 function makePipes(): OutputPipes[] {
-  const folder = join(tmpdir(), `caisson-pipes-${randomBytes(8).toString('hex')}`);
+  const folder = join(tmpdir(), `caisson-pipes-${unusedName()}`);
   const paths = Array.from({ length: MADE_AT_ONCE }, (_, index) => [
     join(folder, `${index}.1`),
     join(folder, `${index}.2`),

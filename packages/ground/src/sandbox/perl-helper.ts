@@ -17,8 +17,8 @@ export const SYSCALLS: Readonly<
 };
 
 export interface PerlHelper {
-  /** Gives it its input; `false` if it could not do its work. */
-  run(input: string): Promise<boolean>;
+  /** Gives it its input. Resolves with its exit code, or with `null` if it was killed or could not be started. */
+  run(input: string): Promise<number | null>;
   /** For a launch that failed. Idempotent. */
   cancel(): void;
 }
@@ -31,9 +31,9 @@ export function startPerl(program: string, args: readonly (string | number)[]): 
     env: { ...MINIMAL_COMMAND_ENV },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  const ended = new Promise<boolean>((resolve) => {
-    child.once('exit', (code) => resolve(code === 0));
-    child.once('error', () => resolve(false));
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('exit', (code) => resolve(code));
+    child.once('error', () => resolve(null));
   });
   child.stdin.on('error', () => undefined); // it ended before it got its input
   child.unref();

@@ -1,8 +1,8 @@
+import { prepareNamespaceEntry } from './enter-namespaces.ts';
 import { highestInheritedFd } from './inherited-fds.ts';
-import { prepareInotifyLimiter } from './inotify-limit.ts';
 import { prepareOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
-import { listSystemView } from './system-view.ts';
+import { prepareSystemView } from './system-view.ts';
 
 /** Does what every launch needs and no launch changes, in a process that has nothing else to do yet. */
 export function prepareLaunch(): void {
@@ -10,8 +10,8 @@ export function prepareLaunch(): void {
     prepareOutputPipes();
     highestInheritedFd();
     buildSeccompProgram();
-    listSystemView();
-    prepareInotifyLimiter();
+    prepareSystemView();
+    prepareNamespaceEntry();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // the launch reports a failure
   }

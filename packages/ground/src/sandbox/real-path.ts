@@ -25,16 +25,46 @@ export function linksOn(path: string): [link: string, to: string][] {
   });
 }
 
+/** What was found out about paths while one plan is made: it names the same folders again and again. */
+interface Memory {
+  readonly stats: Map<string, Stats | null>;
+  readonly real: Map<string, string | null>;
+}
+
+let memory: Memory | null = null;
+
+/** Runs synchronous work that asks about each path once. It changes no file itself. */
+export function rememberPaths<T>(work: () => T): T {
+  memory = { stats: new Map(), real: new Map() };
+  try {
+    return work();
+  } finally {
+    memory = null;
+  }
+}
+
+function remember<T>(known: Map<string, T> | undefined, path: string, find: () => T): T {
+  const before = known?.get(path);
+  if (before !== undefined) return before;
+  const found = find();
+  known?.set(path, found);
+  return found;
+}
+
 /** The path without links, or `null` when it leads nowhere. */
 export function findRealPath(path: string): string | null {
   // A thrown error costs more than the check that avoids it.
   if (findStats(path) === null) return null;
-  return unlessErrno(() => realpathSync.native(path), null, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP');
+  return remember(memory?.real, path, () =>
+    unlessErrno(() => realpathSync.native(path), null, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'),
+  );
 }
 
 /** The entry at the path, links not followed, or `null`. */
 export function findStats(path: string): Stats | null {
-  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }) ?? null, null, 'EACCES', 'ENOTDIR');
+  return remember(memory?.stats, path, () =>
+    unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }) ?? null, null, 'EACCES', 'ENOTDIR'),
+  );
 }
 
 /** Whether a relative path climbs out of the folder it starts in. */

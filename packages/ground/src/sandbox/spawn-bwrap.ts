@@ -10,11 +10,12 @@ import { enterCgroups } from './cgroup-entry.ts';
 import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts';
 import { SandboxUnavailableError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
-import { listReadOnlyLayers, prepareLayers, type LayerMounter } from './layer-mounts.ts';
+import { listReadOnlyLayers, planLayerMounts, type LayerMounts } from './layer-mounts.ts';
 import { planMounts, type Mount } from './mount-plan.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
+import { rememberPaths } from './real-path.ts';
 import { buildSeccompProgram } from './seccomp.ts';
-import { listSystemView } from './system-view.ts';
+import { takeSystemView } from './system-view.ts';
 import { waitAtGate } from './start-gate.ts';
 
 /** bubblewrap on its way, and the two private lines to it. */
@@ -26,7 +27,7 @@ export interface SpawnedBwrap {
   readonly gate: Duplex;
   readonly status: Duplex;
   readonly plan: readonly Mount[];
-  readonly layers: LayerMounter | null;
+  readonly mounts: LayerMounts | null;
   readonly readOnlyLayers: readonly string[];
 }
 
@@ -45,12 +46,12 @@ export function spawnBwrap(
   const attach = (content: string | Buffer | number): number =>
     statusFd + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
   try {
-    const view = listSystemView();
-    const plan = planMounts(spec, vanished, view);
+    const view = takeSystemView();
+    const plan = rememberPaths(() => planMounts(spec, vanished, view));
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...buildArguments(spec, plan, view, attach),
+      ...rememberPaths(() => buildArguments(spec, plan, view, attach)),
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
@@ -78,7 +79,7 @@ export function spawnBwrap(
       gate: child.stdio[gateFd] as Duplex,
       status: child.stdio[statusFd] as Duplex,
       plan,
-      layers: prepareLayers(spec, plan),
+      mounts: planLayerMounts(spec, plan),
       readOnlyLayers: listReadOnlyLayers(plan),
     };
   } finally {

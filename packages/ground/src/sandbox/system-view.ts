@@ -74,6 +74,23 @@ export function listSystemView(): SystemView {
   return { roots, folders, files, links };
 }
 
+/** A view that was listed in advance is used for so long. */
+const VIEW_STAYS_MS = 1000;
+
+let prepared: { readonly view: SystemView; readonly atMs: number } | null = null;
+
+/** Lists the view for a launch that comes at once. */
+export function prepareSystemView(): void {
+  prepared = { view: listSystemView(), atMs: performance.now() };
+}
+
+/** The view for one launch: the prepared one if it was listed just now. */
+export function takeSystemView(): SystemView {
+  const known = prepared;
+  prepared = null;
+  return known !== null && performance.now() - known.atMs < VIEW_STAYS_MS ? known.view : listSystemView();
+}
+
 /** One listing of the folder answers for most names. */
 function expand(root: string, patterns: readonly string[]): string[] {
   const names = new Set(readdirSync(root));

@@ -1,19 +1,23 @@
 // bubblewrap mounts a folder by its path, and a program that writes beside it may put a link there before. So while the
 // program waits at the start gate, what is mounted is compared with what the path means without a link.
-import { lstat } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
 import { beneath } from '../files/index.ts';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxStartError } from './errors.ts';
 import { isInside, type Mount } from './mount-plan.ts';
 
-/** Throws if a folder of `layers`, or something in one, is not what the sandbox shows. Before the layers are made. */
+/**
+ * Throws if a folder of `layers`, or something in one, or a bind that is shown as named, is not what the sandbox shows. Before
+ * the layers are made.
+ */
 export async function verifyLayers(
-  { layers }: Pick<SandboxSpec, 'layers'>,
+  { layers, binds = [] }: Pick<SandboxSpec, 'layers'> & Partial<Pick<SandboxSpec, 'binds'>>,
   plan: readonly Mount[],
   initPid: number,
 ): Promise<void> {
   const isOurs = (source: string): boolean =>
-    (layers?.folders ?? []).some((folder) => isInside(folder.source, source));
+    (layers?.folders ?? []).some((folder) => isInside(folder.source, source)) ||
+    binds.some((bind) => bind.isFolderAsNamed === true && bind.source === source);
   for (const mount of plan) {
     if (mount.kind !== 'bind' || mount.target === '/' || !isOurs(mount.source)) continue;
     const [meant, shown] = await Promise.all([
@@ -22,7 +26,8 @@ export async function verifyLayers(
     ]);
     if (meant === null || meant !== shown)
       throw new SandboxStartError(`${mount.source} was replaced while the sandbox was built.`, {
-        remedy: 'Let no other program replace it, or switch the search off: workspace: { detect: false }.',
+        remedy:
+          'Let no other program replace it. The search for such folders can be off: workspace: { detect: false }.',
       });
   }
 }
@@ -31,7 +36,7 @@ export async function verifyLayers(
 async function identify(root: string, path: string): Promise<string | null> {
   try {
     return await beneath(root, Buffer.from(path.slice(1)), async (at) => {
-      const stats = await lstat(at, { bigint: true });
+      const stats = lstatSync(at, { bigint: true });
       return stats.isSymbolicLink() ? null : `${stats.dev}:${stats.ino}`;
     });
   } catch {

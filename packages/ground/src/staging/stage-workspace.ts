@@ -16,7 +16,7 @@
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { copyIndex, mayHaveSkipped, revealEntries, type Git } from '../git/index.ts';
+import { copyIndex, revealEntries, writeIndexTree, type Git } from '../git/index.ts';
 import { isErrno, showPath } from '../platform/index.ts';
 import { addEverything, gitFor, type Added, type AddOptions, type StageOptions } from './add-everything.ts';
 import { recallHidden, rememberHidden } from './hidden-files.ts';
@@ -63,7 +63,10 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     const { oversized, rootTree } = added.value;
     const nested = [...new Set([...added.value.nested, ...(await recallNested(options))])];
     const warnings = [...added.warnings, ...added.value.warnings];
-    const tree = rootTree ?? (await writeTree(git, draft));
+    const tree =
+      rootTree ??
+      (await writeIndexTree(options.gitDir, draft, options.like)) ??
+      (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings, oversized };
     const nowHidden = added.value.hidden.map((name) => showPath(name));
@@ -102,10 +105,9 @@ async function openDraft(options: StageOptions, index: string, draft: string): P
   return git;
 }
 
-/** S7 */
+/** S7. Throws `RangeError` for an index with paths outside the workspace: git would read those files. */
 async function revealPresent(options: StageOptions, draft: string): Promise<void> {
   const index = await readFile(draft);
-  if (!mayHaveSkipped(index)) return;
   const revealed = revealEntries(index, options.like.length / 2, createPresence(options.workspace));
   if (revealed === null) return;
   const { atime, mtime } = await stat(draft);

@@ -1,13 +1,14 @@
 /** A workspace as a folder, before git reads it. */
-import { lstatSync, type Stats } from 'node:fs';
-import { chmod, readdir, stat } from 'node:fs/promises';
+import { lstatSync, readdir, type Stats } from 'node:fs';
+import { chmod, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 import { isErrno } from '../platform/index.ts';
 
 /** True when the folder contains only excluded paths: its tree is known without a process. */
 export async function isWorkspaceBare(workspace: string, exclude: readonly string[]): Promise<boolean> {
-  const names = await readdir(workspace);
+  const names = await promisify(readdir)(workspace);
   return names.every((name) => name === '.git' || exclude.includes(name));
 }
 
@@ -19,7 +20,7 @@ export async function openFolder(path: string): Promise<void> {
 
 export async function hasFiles(folder: Buffer): Promise<boolean> {
   try {
-    return (await readdir(folder)).length > 0;
+    return (await promisify(readdir)(folder)).length > 0;
   } catch (error) {
     if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false;
     throw error;

@@ -13,6 +13,8 @@ import { WrittenFiles } from './written-files.ts';
 
 const MAX_DEPTH = 16;
 const MAX_STEPS = 5000;
+/** So much text costs one step more: a command may be short and its folder, or what a variable holds, long. */
+const CHARS_PER_STEP = 200;
 const OPENS_ENDLESSLY = /(?:[^\s(){}<>$]{0,3}[<>$]?[({]){100}/;
 const MAX_STATIC_OUTPUT = 20_000;
 
@@ -60,7 +62,7 @@ export class CommandInspector implements Inspector {
     const [program, ...args] = argv;
     if (program === undefined) return '';
     const shellFunction = scope.functions.get(program);
-    this.spendStep();
+    this.spendSteps(1 + readingCost(argv, scope.cwd, stdin));
     if (shellFunction !== undefined && scope.depth < MAX_DEPTH) {
       const frame = { source: shellFunction.source, scope: callScope(scope, args), outerCause: cause };
       return this.walker.node(shellFunction.node.body, frame, stdin);
@@ -94,11 +96,17 @@ export class CommandInspector implements Inspector {
     return inside;
   }
 
-  /** Every command and every loop turn costs one step; a line has a limited number of steps. */
-  spendStep(): void {
-    this.steps += 1;
+  /** Every command, redirection and loop turn costs one step or more; a line has a limited number of steps. */
+  spendSteps(count = 1): void {
+    this.steps += count;
     if (this.steps > MAX_STEPS) throw new WorkLimitError('too many steps');
   }
+}
+
+/** Each word may be a path, and is read with the folder before it. */
+function readingCost(argv: readonly string[], cwd: string, stdin: Stdin = ''): number {
+  const chars = argv.reduce((sum, word) => sum + word.length + cwd.length, stdin.length);
+  return Math.floor(chars / CHARS_PER_STEP);
 }
 
 /** Quotes a word so that it survives being parsed again. */

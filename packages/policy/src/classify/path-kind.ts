@@ -33,10 +33,14 @@ const REGENERABLE =
 const MADE_FOLDER =
   /^(node_modules|dist|build|out|target|coverage|\.next|\.nuxt|\.turbo|\.gradle|\.terraform|\.tox|\.cache|__pycache__|\.?venv|tmp|_build|\.build|htmlcov|test-results)$/;
 
+/** The kernel takes no longer ones, and patterns may take a time that grows with the square of the length. */
+export const MAX_PATH = 4096;
+
 /** The kind of one path, seen from the folder the line is in. */
 export function kindOfPath(path: string, scope: ShellScope): PathKind {
   const full = normalizePath(path, scope);
   if (full === '') return 'plain';
+  if (full.length > MAX_PATH) return 'unknown';
   if (SINK.test(full)) return 'sink';
   if (DEVICE.test(full)) return 'device';
   const bare = stripTrailingGlob(full);

@@ -46,7 +46,7 @@ export class ScriptWalker {
   }
 
   node(node: Statement['command'] | CompoundList, frame: Frame, stdin: Stdin): string {
-    this.inspector.spendStep();
+    this.inspector.spendSteps();
     switch (node.type) {
       case 'Command':
         return this.command(node, frame, stdin);
@@ -193,6 +193,7 @@ export class ScriptWalker {
     argv: readonly string[] = [],
   ): string {
     let rest = output;
+    this.inspector.spendSteps(redirects.length); // each is compared with all
     for (const redirect of redirects) {
       if (redirect.type !== 'Redirect' || redirect.target === undefined) continue;
       const target = this.words.text(redirect.target, frame);

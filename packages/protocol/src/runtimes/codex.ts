@@ -4,6 +4,13 @@ export const CODEX: RuntimeDescriptor<'codex'> = {
   name: 'codex',
   title: 'Codex',
   npmPackage: '@openai/codex',
+  native: {
+    folders: {
+      x64: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl',
+      arm64: '@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl',
+    },
+    layoutFile: 'codex-package.json',
+  },
   bins: ['codex'],
   versionArgs: ['--version'],
   testedRange: { from: '0.145.0', to: '0.166.0' },

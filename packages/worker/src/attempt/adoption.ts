@@ -110,9 +110,12 @@ function limitTime({ control, job, elapsedMs }: AdoptionRooms, withinMs: number)
 }
 
 /** The host had it, and its claim ends a moment after its streams. The worker keeps it to its end. */
-async function claimForRun(folder: string, runId: string): Promise<void> {
+async function claimForRun(
+  { path, userState }: NonNullable<NonNullable<Job['adoption']>['folder']>,
+  runId: string,
+): Promise<void> {
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-    const claim = await claimFolder(folder, runId).catch(() => null); // the agent goes on all the same
+    const claim = await claimFolder(path, runId, userState).catch(() => null); // the agent goes on all the same
     if (claim?.kind !== 'taken') return;
     await new Promise((resolve) => systemClock.setTimer(CLAIM_PAUSE_MS, () => resolve(undefined)));
   }

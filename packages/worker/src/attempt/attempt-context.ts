@@ -1,8 +1,11 @@
+import type { lookAtMailbox } from './mailbox-before.ts';
 import type { Redactor, SandboxProcess } from '@caisson/ground';
 import type {
   BlockOutcome,
   Denial,
   Failure,
+  AgentHandoff,
+  FoundHandoff,
   Job,
   ListedRisk,
   NeedsInput,
@@ -27,6 +30,9 @@ export interface Gathered {
   outputs: OutputFile[];
   verify?: VerifyReport;
   needsInput?: NeedsInput;
+  handoff?: FoundHandoff;
+  /** What the agent said with the tool `hand_off`, in order. */
+  handedOff: AgentHandoff[];
   blocks: BlockOutcome[];
   denials: Denial[];
   enforced: Record<string, unknown>;
@@ -34,6 +40,11 @@ export interface Gathered {
   sessionId?: string;
   /** What ended the agent early, if we know more than its exit code. */
   limit?: Failure;
+}
+
+export function createGathered(): Gathered {
+  const nothing = { outputs: [], blocks: [], denials: [], handedOff: [], enforced: {} };
+  return { reply: '', exitCode: null, ...nothing };
 }
 
 /** Everything the steps of one attempt share. */
@@ -49,6 +60,8 @@ export interface AttemptContext {
   /** Null if no person reads along. */
   readonly attached: AttachedOutput | null;
   driver: RuntimeDriver | null;
+  /** Whether a file of the mailbox was there before the agent began, and is as it was. */
+  isFromBefore: ReturnType<typeof lookAtMailbox>;
   /** The way out of the sandbox; null before it is open, and where there is none. */
   network: AttemptNetwork | null;
   /** The conversation that the agent continues; `undefined` once it was found to be missing. */
@@ -77,9 +90,10 @@ export function createAttemptContext(options: {
     ...options,
     captures: openCaptures(options.job.paths.captures),
     meter: createMeter(),
-    gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
+    gathered: createGathered(),
     attached: options.job.attached?.output === true ? openAttachedOutput(options.control.stop) : null,
     driver: null,
+    isFromBefore: () => false,
     network: null,
     resume: options.job.resume,
     env: {},

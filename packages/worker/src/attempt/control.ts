@@ -8,7 +8,7 @@
  */
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { ControlMessage, createNdjsonDecoder } from '@caisson/protocol';
+import { createNdjsonDecoder, readControlMessage, type ControlMessage } from '@caisson/protocol';
 
 export type StopOrder = Extract<ControlMessage, { kind: 'stop' }> | { kind: 'host-lost' };
 
@@ -141,8 +141,8 @@ function readMessages(stream: Readable, obey: (message: ControlMessage) => void)
   const decoder = createNdjsonDecoder();
   stream.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
-      const parsed = record.kind === 'value' ? ControlMessage.safeParse(record.value) : null;
-      if (parsed?.success === true) obey(parsed.data);
+      const message = record.kind === 'value' ? readControlMessage(record.value) : null;
+      if (message !== null) obey(message);
     }
   });
 }

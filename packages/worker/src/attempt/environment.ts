@@ -13,6 +13,11 @@ export function isSpare(): boolean {
   return process.env['CAISSON_SPARE'] === '1';
 }
 
+/** Whether the job of a spare worker will probably have a network. */
+export function expectsNetwork(): boolean {
+  return process.env['CAISSON_EXPECTS_NETWORK'] === '1';
+}
+
 export function readWorkerEnvironment(values: Values = process.env): WorkerEnvironment {
   const parent = Number(values['CAISSON_PARENT_PID']);
   return {

@@ -1,10 +1,11 @@
-export { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
+export { createAttemptContext, createGathered, deny, type AttemptContext } from './attempt-context.ts';
 export { openAdoption } from './adoption.ts';
 export { openChannel } from './channel.ts';
 export { openControl, type Control, type StopOrder } from './control.ts';
-export { isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
+export { expectsNetwork, isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
 export { startHeartbeat } from './heartbeat.ts';
 export { watchHost } from './host-watch.ts';
+export { lookAtMailbox } from './mailbox-before.ts';
 export { writeInMailbox } from './mailbox-file.ts';
 export { addUsage } from './meter.ts';
 export { redactForeign, redactRecord } from './redact-value.ts';

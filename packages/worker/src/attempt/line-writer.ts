@@ -20,6 +20,8 @@ export interface LineWriter {
   write(line: WorkerSaying): void;
   /** How many lines there are, without the header. */
   readonly count: number;
+  /** The size of the events file. */
+  bytes(): number;
   /** From now on this reader gets the stream, from its beginning, and no other. */
   turnTo(reader: Writable): void;
   /** Resolves when the host has been sent everything, or is gone. */
@@ -44,8 +46,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   if (options.mayBeAlone === true) process.stderr.on('error', () => undefined);
   let seq = 0;
   /** How much there is, and how much of it the reader has been given. */
-  let size = 0;
-  let sent = 0;
+  let [size, sent] = [0, 0];
   let catchingUp: Promise<void> | null = null;
 
   const sendRest = async (): Promise<void> => {
@@ -82,6 +83,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     get count() {
       return seq;
     },
+    bytes: () => size,
     turnTo(next) {
       next.on('error', () => undefined);
       const earlier = reader;

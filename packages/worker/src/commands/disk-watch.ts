@@ -36,8 +36,12 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
       workspace.agentGit?.source,
       paths.session && dirname(paths.session),
     ].filter((path) => path != null && !isWithin(folder, path) && existsSync(path)) as string[],
+    // What the agent says and does becomes lines, so the file of them is the agent's as well.
     unseenBytes: () =>
-      context.running === null ? 0 : measureUnlinked(context.running.initPid ?? context.running.pid, folder),
+      context.writer.bytes() +
+      (context.running === null
+        ? 0
+        : measureUnlinked(context.running.initPid ?? context.running.pid, folder)),
     // The worker and its host have sockets to the sandbox: data sent there waits in their queues.
     findHiding: () =>
       context.running === null
@@ -48,7 +52,7 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
       context.gathered.limit = {
         reason: 'provider-failed',
         cause: 'disk',
-        detail: describeExcess(growth, cap, watch.maxGrowthBytes, why),
+        detail: describeExcess(growth, cap, watch.maxGrowthBytes, why) + describeLines(context, growth),
       };
       context.running?.kill();
     },
@@ -61,6 +65,12 @@ function describeExcess(growth: number, cap: number, limit: number, why: string 
   const grown = `${what} grew by ${growth} bytes, the limit is ${limit}`;
   const free = limit < cap ? ': nine tenths of what was free on its disk' : '';
   return why === undefined ? grown + free : `${grown}${free}; all of it counts, because ${why}`;
+}
+
+/** A person who looks for the growth does not find it in the workspace then. */
+function describeLines({ writer }: AttemptContext, growth: number): string {
+  const bytes = writer.bytes();
+  return bytes > growth / 2 ? `; ${bytes} bytes are the record of what the agent said and did` : '';
 }
 
 function isWithin(folder: string, path: string): boolean {

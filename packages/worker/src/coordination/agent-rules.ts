@@ -10,6 +10,7 @@ import { contextTools } from './context-tools.ts';
 import type { CoordinationTool, ToolBench } from './coordination-tool.ts';
 import { describeCall } from './describe-call.ts';
 import { dispatchTool } from './dispatch-tool.ts';
+import { handOffTool } from './hand-off-tool.ts';
 import { createHostRequests } from './host-requests.ts';
 import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
 import { createEvaluation, createToolGate, type ToolGate } from './tool-gate.ts';
@@ -96,6 +97,7 @@ function grantedTools(bench: ToolBench): CoordinationTool[] {
     ...(paths.context === null ? [] : contextTools(bench, paths.context)),
     askTool(bench),
     dispatchTool(bench),
+    handOffTool(bench),
   ];
   return all.filter(({ name }) => grant.tools.includes('*') || grant.tools.includes(name));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRedactor } from '@caisson/ground';
 import type { Job, WorkerSaying } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt/index.ts';
+import { createGathered, type AttemptContext } from '../attempt/index.ts';
 import type { HostReply } from './host-requests.ts';
 
 /** Both clients of the worker's socket. */
@@ -77,7 +77,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
       close: () => undefined,
     },
     redactor: createRedactor(options.secrets ?? []),
-    gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
+    gathered: createGathered(),
     running: { kill: () => (kills += 1) },
     ...{ heldCalls: 0, openRequests: new Map() },
   } as unknown as AttemptContext;

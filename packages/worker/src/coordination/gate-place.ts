@@ -31,17 +31,24 @@ export function watchGatePlace(
   };
 }
 
-/** As the agent sees it; `null` while there is no agent. */
-function placeOf({ job, running }: AttemptContext, socketPath: string): string | null {
-  if (job.grant.sandbox === 'none') return socketPath;
-  const pid = running?.agentPid() ?? null;
-  if (pid === null || lookAt(`/proc/${pid}/root/`) === null) return null;
-  return `/proc/${pid}/root${INSIDE.toolSocket}`;
+interface Place {
+  /** The file system that the agent sees; it goes with the agent. */
+  readonly root: string;
+  readonly socket: string;
 }
 
-function describeFault(place: string, own: BigIntStats): string | null {
-  const found = lookAt(place);
-  if (found === null) return 'the socket of the gate was removed';
+/** As the agent sees it; `null` while there is no agent. */
+function placeOf({ job, running }: AttemptContext, socketPath: string): Place | null {
+  if (job.grant.sandbox === 'none') return { root: '/', socket: socketPath };
+  const pid = running?.agentPid() ?? null;
+  if (pid === null) return null;
+  return { root: `/proc/${pid}/root/`, socket: `/proc/${pid}/root${INSIDE.toolSocket}` };
+}
+
+/** An agent that ends meanwhile takes its view along: only a socket that is missing while its root is there was removed. */
+function describeFault({ root, socket }: Place, own: BigIntStats): string | null {
+  const found = lookAt(socket);
+  if (found === null) return lookAt(root) === null ? null : 'the socket of the gate was removed';
   const isOwn = found.dev === own.dev && found.ino === own.ino;
   return isOwn ? null : 'the socket of the gate was replaced';
 }

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { openBoard } from '@caisson/ground';
+import { COORDINATION_TOOLS } from '@caisson/protocol';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -302,6 +303,6 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     await once(broken, 'exit');
     writeFileSync(join(attempt.folder, 'still-here'), '');
     const { tools } = await (await connect(mcp)).listTools();
-    expect(tools).toHaveLength(6);
+    expect(tools).toHaveLength(COORDINATION_TOOLS.length);
   });
 });

@@ -1,5 +1,6 @@
 /** Reads the pieces of an answer as it passes: the events of a stream, or the whole of it. */
 import { Transform } from 'node:stream';
+import { createKeptBytes, type KeepLimit } from './kept-bytes.ts';
 
 const MAX_PIECE_BYTES = 8 * 1024 * 1024;
 /** How much text is in a byte that cannot be decoded: about as much as the usual encoders produce. */
@@ -16,11 +17,15 @@ export interface AnswerListener {
 /** `cut`: the model's side broke off. `left`: the client went away before the end. */
 export type AnswerEnd = 'whole' | 'cut' | 'left';
 
-/** Forwards every chunk at once and reads it afterwards. */
-export function createAnswerReader(contentType: string, listener: AnswerListener): Transform {
+/** Forwards every chunk at once and reads it afterwards. `limit` is for the pieces of all answers. */
+export function createAnswerReader(
+  contentType: string,
+  listener: AnswerListener,
+  limit: KeepLimit,
+): Transform {
   const isStream = contentType.toLowerCase().includes('event-stream');
   const pieces = createPieces(
-    isStream,
+    { isByLine: isStream, limit },
     (piece) => readPiece(piece, isStream, listener),
     (bytes) => listener.miss(bytes),
   );
@@ -84,32 +89,27 @@ function parsed(text: string): unknown[] | null {
 }
 
 function createPieces(
-  isByLine: boolean,
+  { isByLine, limit }: { readonly isByLine: boolean; readonly limit: KeepLimit },
   take: (piece: string) => void,
   tooLong: (bytes: number) => void,
 ): { push(this: void, chunk: Buffer): void; end(): void } {
-  let parts: Buffer[] = [];
-  let held = 0;
-  const hold = (part: Buffer): void => {
-    held += part.length;
-    if (held > MAX_PIECE_BYTES) parts = [];
-    else parts.push(part);
-  };
+  const kept = createKeptBytes(MAX_PIECE_BYTES, limit);
   const end = (): void => {
-    if (held > MAX_PIECE_BYTES) tooLong(held);
-    else if (held > 0) take(Buffer.concat(parts).toString('utf8'));
-    parts = [];
-    held = 0;
+    const { bytes } = kept;
+    const text = kept.text();
+    kept.clear();
+    if (text === null) tooLong(bytes);
+    else if (bytes > 0) take(text);
   };
   return {
     push(chunk) {
       let from = 0;
       for (let at = chunk.indexOf(10); isByLine && at !== -1; at = chunk.indexOf(10, from)) {
-        hold(chunk.subarray(from, at));
+        kept.add(chunk.subarray(from, at));
         end();
         from = at + 1;
       }
-      hold(chunk.subarray(from));
+      kept.add(chunk.subarray(from));
     },
     end,
   };

@@ -1,6 +1,7 @@
 /** One request to a model and its answer: what it used, by its own word or by an estimate, and which tools it called. */
 import type { EarlyStop, ModelError, TokenCounts } from '@caisson/protocol';
 import { tokensInBackground, tokensOfBytes, tokensOfPiece } from './estimate-usage.ts';
+import { createKeptBytes, type KeepLimit } from './kept-bytes.ts';
 import { readCalls, type ToolCall } from './read-calls.ts';
 import { readError } from './read-error.ts';
 import { readStop } from './read-stop.ts';
@@ -16,6 +17,8 @@ export const NO_TOKENS: TokenCounts = {
 
 export interface CountedAnswer {
   send(chunk: Buffer): void;
+  /** The request is complete, or nothing more of it counts: it is read once, and its memory is released. Idempotent. */
+  sentAll(): void;
   receive(value: unknown): void;
   miss(bytes: number): void;
   /** Its name, or that of the request. */
@@ -43,9 +46,9 @@ export interface AnswerCounts {
   sent(): void;
 }
 
-/** `path` names the model in Gemini's requests. */
-export function createCountedAnswer(path: string, counts: AnswerCounts): CountedAnswer {
-  const request = createRequestBody(counts.sent);
+/** `path` names the model in Gemini's requests. `limit` is for the bodies of all requests. */
+export function createCountedAnswer(path: string, counts: AnswerCounts, limit: KeepLimit): CountedAnswer {
+  const request = createRequestBody(counts.sent, limit);
   const calls = createCallList(counts.called);
   let model: string | null = null;
   let said = NO_TOKENS;
@@ -57,6 +60,7 @@ export function createCountedAnswer(path: string, counts: AnswerCounts): Counted
   const nameModel = (): string => model ?? request.model() ?? /\/models\/([^/:]+):/.exec(path)?.[1] ?? '';
   return {
     send: request.add,
+    sentAll: request.end,
     miss: (bytes) => void (written += tokensOfBytes(bytes)),
     get model() {
       return nameModel();
@@ -124,49 +128,55 @@ function createCallList(onCall: () => void): {
   };
 }
 
-/** Kept until it is known whether the answer names its model: a request of many megabytes is only counted. */
-function createRequestBody(onAdd: () => void): {
+/**
+ * Kept until it is complete: a request of many megabytes is only counted. Reports of what is under way do not read it,
+ * because each piece may be followed by one.
+ */
+function createRequestBody(
+  onAdd: () => void,
+  limit: KeepLimit,
+): {
   add(this: void, chunk: Buffer): void;
+  end(this: void): void;
   bytes(): number;
   model(): string | null;
   offersTools(this: void): boolean;
 } {
-  /** One buffer that grows: chunks of one byte each would take a hundred times their size. */
-  let kept = Buffer.alloc(0);
+  const kept = createKeptBytes(MAX_BODY_BYTES, limit);
   let bytes = 0;
-  let read: { bytes: number; model: string | null; hasTools: boolean } | null = null;
-  /** Parsed once as long as nothing is added. */
-  const look = (): { model: string | null; hasTools: boolean } => {
-    if (read?.bytes === bytes) return read;
-    const body = parseJson(kept.subarray(0, bytes));
-    read = { bytes, model: readUsage(body)?.model ?? null, hasTools: hasTools(body) };
-    return read;
-  };
+  let read: ReadBody | null = null;
   return {
     add(chunk) {
-      const end = bytes + chunk.length;
-      kept = end > MAX_BODY_BYTES ? Buffer.alloc(0) : withRoom(kept, bytes, end);
-      if (kept.length > 0) chunk.copy(kept, bytes);
-      bytes = end;
+      bytes += chunk.length;
+      if (read === null) kept.add(chunk);
       onAdd();
     },
+    end() {
+      if (read !== null) return;
+      read = readBody(kept.text());
+      kept.clear();
+    },
     bytes: () => bytes,
-    model: () => look().model,
-    // What is too long to be kept is no title or summary.
-    offersTools: () => bytes > MAX_BODY_BYTES || look().hasTools,
+    model: () => read?.model ?? null,
+    // Asked when the answer begins, which may be a moment before the end of the request.
+    offersTools: () => (read ?? readBody(kept.text())).hasTools,
   };
 }
 
-function withRoom(kept: Buffer<ArrayBuffer>, used: number, size: number): Buffer<ArrayBuffer> {
-  if (size <= kept.length) return kept;
-  const larger = Buffer.allocUnsafe(Math.min(MAX_BODY_BYTES, Math.max(size, 2 * kept.length, 4096)));
-  kept.copy(larger, 0, 0, used);
-  return larger;
+interface ReadBody {
+  readonly model: string | null;
+  readonly hasTools: boolean;
 }
 
-function parseJson(body: Buffer): unknown {
+/** What is too long to be kept is no title or summary. */
+function readBody(text: string | null): ReadBody {
+  const body = text === null ? null : parseJson(text);
+  return { model: readUsage(body)?.model ?? null, hasTools: text === null || hasTools(body) };
+}
+
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return null;
   }

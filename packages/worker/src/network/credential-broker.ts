@@ -92,6 +92,7 @@ export function serveDoorways(
   const { outgoing, recordedPath, counted } = judged;
   if (counted !== null) {
     request.on('data', counted.send);
+    request.once('end', counted.sentAll);
     response.once('close', () => counted.closed(response.writableFinished));
   }
   exchange({

@@ -75,7 +75,7 @@ export function exchange(options: ExchangeOptions): void {
 
   outgoing.once('response', (upstream) => {
     const status = upstream.statusCode ?? 502;
-    const answer = options.answer(upstream);
+    const answer = writeHead(response, status, options.answer(upstream));
     if ('why' in answer) {
       upstream.destroy();
       connection.end('failed', `${label} ${status}: ${answer.why}`);
@@ -86,8 +86,6 @@ export function exchange(options: ExchangeOptions): void {
       connection.addDown(chunk.length);
       options.reach?.connected();
     });
-    // Without the server's text beside the status: clients do not need it, and a key could be in it.
-    response.writeHead(status, answer.headers);
     response.flushHeaders();
     pipeline([upstream, ...answer.through, response], (error) => {
       connection.end(error ? 'failed' : 'allowed', `${label} ${status}${error ? `: ${error.message}` : ''}`);
@@ -101,7 +99,28 @@ export function exchange(options: ExchangeOptions): void {
     const message = `caisson: ${destination.name} could not be reached: ${error.message}`;
     refuseRequest(response, isRefused ? 403 : 502, message);
   });
+  // Nobody asked for another protocol; without a listener the client would wait for ever.
+  outgoing.once('upgrade', (_upstream, socket) => {
+    socket.destroy();
+    outgoing.emit('error', new Error('it switched protocols, and nobody asked for that'));
+  });
   response.once('close', () => {
     if (!response.writableFinished) outgoing.destroy(new Error('the client disconnected'));
   });
+}
+
+/** A server may send a head that no answer of ours can have, such as status 099. */
+function writeHead(
+  response: ServerResponse,
+  status: number,
+  answer: HandedOn | NotHandedOn,
+): HandedOn | NotHandedOn {
+  if ('why' in answer) return answer;
+  try {
+    // Without the server's text beside the status: clients do not need it, and a key could be in it.
+    response.writeHead(status, answer.headers);
+    return answer;
+  } catch (error) {
+    return { status: 502, why: `answered with a head that cannot be passed on: ${(error as Error).message}` };
+  }
 }

@@ -16,6 +16,7 @@ import { NetworkOpenError } from './errors.ts';
 import { IDLE_MS } from './exchange.ts';
 import { createForwardProxy, type ForwardProxy } from './forward-proxy.ts';
 import { createHostRules } from './host-rules.ts';
+import { isOwnPeer } from './own-peer.ts';
 import { refuseTunnel } from './refuse.ts';
 import { resolveBySystem } from './vetted-lookup.ts';
 
@@ -125,8 +126,12 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<() =>
   };
 }
 
+/** Another account's connection is closed without a word: nothing of it is this run's. */
 async function listenOnLoopback(server: Server): Promise<{ port: number; stop: () => Promise<void> }> {
   const stop = stopper(server);
+  server.on('connection', (socket: Socket) => {
+    if (!isOwnPeer(socket)) socket.destroy();
+  });
   await listening(server, { port: 0, host: '127.0.0.1' });
   const address = server.address();
   return { port: typeof address === 'object' && address !== null ? address.port : 0, stop };

@@ -13,6 +13,7 @@ import {
 } from './answer-reader.ts';
 import type { WatchedUsage } from './contract.ts';
 import { createCountedAnswer, plusTokens, type CountedAnswer } from './counted-answer.ts';
+import { createKeepLimit, type KeepLimit } from './kept-bytes.ts';
 import { createModelReach, type ModelReach } from './model-reach.ts';
 import { createModelStanding, type Outcome } from './model-standing.ts';
 import { errorOfStatus } from './read-error.ts';
@@ -31,6 +32,8 @@ export interface UsageCounter extends WatchedUsage {
 export interface CountedRequest {
   /** A piece of the request's body. */
   send(chunk: Buffer): void;
+  /** The request is complete. */
+  sentAll(): void;
   /**
    * The answer's head arrived. Returns a stream for its body, or null when nothing was charged. `isReadable`: the body
    * is decoded before.
@@ -57,6 +60,8 @@ export function createUsageCounter(
   const tally = new Tally(tidy);
   const standing = createModelStanding(clock);
   const reach = createModelReach(clock);
+  // Two limits: large requests do not make an answer unreadable.
+  const kept = { requests: createKeepLimit(), answers: createKeepLimit() };
   const counter: UsageCounter = {
     onChange: () => undefined,
     onGrowth: () => undefined,
@@ -83,7 +88,7 @@ export function createUsageCounter(
       };
       const counted = countRequest(
         {
-          ...{ tally, standing, reach, startedMs, open, ended },
+          ...{ tally, standing, reach, kept, startedMs, open, ended },
           tidy: (text) => tidy(text, MAX_DETAIL),
           changed: () => counter.onChange(),
           grew: () => counter.onGrowth(),
@@ -120,6 +125,7 @@ interface Counting {
   readonly tally: Tally;
   readonly standing: ReturnType<typeof createModelStanding>;
   readonly reach: ModelReach;
+  readonly kept: { readonly requests: KeepLimit; readonly answers: KeepLimit };
   readonly startedMs: number;
   readonly open: Set<OpenRequest>;
   /** A reason without secrets, and short. */
@@ -130,7 +136,7 @@ interface Counting {
 }
 
 function countRequest(counting: Counting, path: string): CountedRequest {
-  const { tally, standing, reach, startedMs, open, tidy, changed, ended } = counting;
+  const { tally, standing, reach, kept, startedMs, open, tidy, changed, ended } = counting;
   const isAlone = standing.underWay === 0;
   standing.begin();
   const answer = createGrowingAnswer(counting, path);
@@ -141,6 +147,7 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
     open.delete(request);
+    answer.sentAll();
     const estimate = isCharged ? tally.estimate(answer, how === 'whole') : null;
     if (ordinal !== null && how !== 'whole') tally.cut += 1;
     if (answer.stop === 'refusal') tally.refusals += 1;
@@ -160,6 +167,7 @@ function countRequest(counting: Counting, path: string): CountedRequest {
   };
   return {
     send: answer.send,
+    sentAll: answer.sentAll,
     connected: reach.connected,
     unreached(why) {
       reach.unreached(startedMs);
@@ -179,15 +187,17 @@ function countRequest(counting: Counting, path: string): CountedRequest {
       ordinal = tally.answers += 1;
       if (isForTask()) tally.beginForTask(ordinal);
       changed();
-      return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
+      return isReadable
+        ? createAnswerReader(contentType, listener, kept.answers)
+        : createBlindReader(listener);
     },
   };
 }
 
 /** Reports whatever adds to its counts or to its estimate. */
-function createGrowingAnswer({ tally, standing, grew }: Counting, path: string): CountedAnswer {
-  return createCountedAnswer(path, {
-    add(model, more) {
+function createGrowingAnswer({ tally, standing, kept, grew }: Counting, path: string): CountedAnswer {
+  const counts = {
+    add(model: string, more: TokenCounts) {
       tally.add(model, more);
       grew();
     },
@@ -196,7 +206,8 @@ function createGrowingAnswer({ tally, standing, grew }: Counting, path: string):
       grew();
     },
     sent: grew,
-  });
+  };
+  return createCountedAnswer(path, counts, kept.requests);
 }
 
 function describeCall(

@@ -1,5 +1,5 @@
 /** Step 14: the structural end of every attempt. In every case one result is written, once, atomically. */
-import { writeFileAtomic, type Redactor } from '@caisson/ground';
+import { writeFileAtomicSync, type Redactor } from '@caisson/ground';
 import {
   definedOnly,
   exitCodeOf,
@@ -12,13 +12,9 @@ import { type AttemptContext, addUsage, redactForeign, redactRecord } from '../a
 
 const REPLY_HEAD_CHARACTERS = 16_384;
 
-export async function writeResult(
-  context: AttemptContext,
-  ending: Ending,
-  durationMs: number,
-): Promise<void> {
+export function writeResult(context: AttemptContext, ending: Ending, durationMs: number): void {
   const result = composeResult(context, ending, durationMs);
-  await writeFileAtomic(context.job.paths.result, `${JSON.stringify(result)}\n`, { mode: 0o600 });
+  writeFileAtomicSync(context.job.paths.result, `${JSON.stringify(result)}\n`, { mode: 0o600 });
   writeEnding(context, ending, durationMs);
 }
 
@@ -43,7 +39,12 @@ function composeResult(context: AttemptContext, ending: Ending, durationMs: numb
     },
     ...definedOnly({ patchRef: gathered.patchRef, risky: gathered.risky }),
     outputs: gathered.outputs,
-    ...definedOnly({ verify: gathered.verify, needsInput: gathered.needsInput, usage }),
+    ...definedOnly({
+      verify: gathered.verify,
+      needsInput: gathered.needsInput,
+      handoff: gathered.handoff,
+      usage,
+    }),
     blocks: gathered.blocks,
     policy: { grant: job.grant, enforced: gathered.enforced, denials: gathered.denials },
     logs: {

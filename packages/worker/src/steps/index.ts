@@ -1,9 +1,10 @@
+export { findHandoff } from './find-handoff.ts';
 export { loadDriver } from './load-driver.ts';
 export { loadHides } from './load-hides.ts';
 export { mergeEnv } from './merge-env.ts';
 export { concludePreparation, overlayCapabilities, type SetupCommand } from './overlay.ts';
 export { openNetwork, warmNetwork } from './open-network.ts';
-export { checkJob, parseJob, prepareToParse } from './parse-job.ts';
+export { checkJob, parseJob } from './parse-job.ts';
 export { placeAnswer } from './place-answer.ts';
 export { readSentinel } from './read-sentinel.ts';
 export { rehashInputs } from './rehash-inputs.ts';

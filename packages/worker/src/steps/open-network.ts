@@ -1,5 +1,4 @@
 import { systemClock } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 
 /** Opens the way out of the sandbox, if the job has one. A run without one does not load HTTP and TLS. */
@@ -15,9 +14,9 @@ export async function openNetwork(context: AttemptContext): Promise<void> {
   });
 }
 
-/** Loads the code while the host records the start: nothing listens yet. */
-export function warmNetwork({ network }: Job): void {
-  if (network !== null) void loadNetwork();
+/** Loads the code while the host prepares the attempt, or records its start: nothing listens yet. */
+export function warmNetwork(): void {
+  void loadNetwork();
 }
 
 function loadNetwork() {

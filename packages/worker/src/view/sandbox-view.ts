@@ -4,6 +4,7 @@
  */
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
+import { NO_RETRIES, proxyVariables, QUIET_PROGRAMS } from './inside-variables.ts';
 import { findNestedControls, listHeldPaths } from './nested-controls.ts';
 import type { OpenNetwork } from '../network/index.ts';
 import type { AgentFile, ProjectMask } from '../runtimes/index.ts';
@@ -17,29 +18,6 @@ export const INSIDE = {
   toolSocket: '/run/caisson/tools.sock',
   relayPort: 8118,
 } as const;
-
-/** Programs that wait for a terminal or a pager would hang; these settings prevent that. */
-const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
-  TERM: 'dumb',
-  PAGER: 'cat',
-  GIT_PAGER: 'cat',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: '/bin/true',
-  GH_PROMPT_DISABLED: '1',
-  DEBIAN_FRONTEND: 'noninteractive',
-  // A first bash reads ~/.bashrc even for `-c` when its stdin is a socket, as Node's pipes are; a second one does not.
-  // A hook runs in such a shell, and the agent can write HOME.
-  SHLVL: '1',
-};
-
-/** Without a network another try changes nothing; npm alone would wait 70 seconds between its tries. */
-const NO_RETRIES: Readonly<Record<string, string>> = {
-  npm_config_fetch_retries: '0',
-  YARN_HTTP_RETRY: '0',
-  PIP_RETRIES: '0',
-  UV_HTTP_RETRIES: '0',
-  CARGO_NET_RETRY: '0',
-};
 
 export interface ViewOptions {
   readonly purpose: SandboxPurpose;
@@ -89,7 +67,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
   const relayedNetwork = onHostNetwork ? null : findNetwork(options);
   return {
     kind: grant.sandbox,
-    argv: relayedNetwork ? relayed(job, options.argv) : [...options.argv],
+    argv: relayedNetwork ? relayed(sandbox.programs.relay, options.argv) : [...options.argv],
     env: insideEnv(job, options),
     cwd: (isAgent ? workspace.startIn : undefined) ?? workspace.cwd,
     workspace: { source: workspace.path, target: workspace.mountPath, readOnly },
@@ -197,8 +175,8 @@ function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
 }
 
 /** The relay listens on loopback inside, forwards every byte to the broker's socket, and starts the command. */
-function relayed(job: Job, argv: readonly string[]): string[] {
-  return [...job.sandbox.programs.relay, String(INSIDE.relayPort), INSIDE.brokerSocket, '--', ...argv];
+export function relayed(relay: readonly string[], argv: readonly string[]): string[] {
+  return [...relay, String(INSIDE.relayPort), INSIDE.brokerSocket, '--', ...argv];
 }
 
 /** The interpreter comes first and may be any program's. */
@@ -209,7 +187,6 @@ function listOwnPrograms({ sandbox }: Job): string[] {
 
 function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
   const proxied = findNetwork(options)?.offersProxy === true;
-  const proxy = `http://127.0.0.1:${brokerPort(job, options)}`;
   const isOffline = !proxied && !sharesHostNetwork(job, options.purpose);
   return {
     ...QUIET_PROGRAMS,
@@ -218,19 +195,11 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
     HOME: job.sandbox.home,
     TMPDIR: '/tmp',
     CAISSON_RUN_ID: job.runId,
+    TRACEPARENT: job.trace,
     CAISSON_MAILBOX: job.grant.sandbox === 'none' ? job.paths.mailbox : `${job.workspace.mountPath}/.caisson`,
     ...serviceEnv(job, options),
     [MARKER_NAME]: `${job.runId}.${job.attempt}`,
-    ...(proxied
-      ? {
-          HTTP_PROXY: proxy,
-          HTTPS_PROXY: proxy,
-          http_proxy: proxy,
-          https_proxy: proxy,
-          NO_PROXY: '127.0.0.1,localhost',
-          NODE_USE_ENV_PROXY: '1',
-        }
-      : {}),
+    ...(proxied ? proxyVariables(brokerPort(job, options)) : {}),
   };
 }
 

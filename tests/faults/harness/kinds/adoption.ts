@@ -2,10 +2,12 @@
  * SIGKILL of the daemon again and again while one run is under way, and a new daemon each time. The run is a command, an
  * agent of a scripted model with tools, one whose call waits for a person, or one that is checked at its end.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
 import type { DaemonStatus } from '@caisson/protocol';
 import { until } from '../../../e2e/open-project.ts';
-import { hasCome } from '../../moments.ts';
+import { hasCome, listFolder } from '../../moments.ts';
 import { choose, chooseNumber, chooseSetting } from '../choose.ts';
 import type { Findings, Kind, Outcome, Random, Setting, Stage } from '../contract.ts';
 import { judgeAdopted } from '../invariants/adopted.ts';
@@ -21,7 +23,7 @@ const KILLS = 4;
 type Sort = 'command' | 'agent' | 'approval' | 'checked';
 
 interface Kill {
-  /** After the acceptance, or after the daemon before it began to serve. */
+  /** After the start, the acceptance, or the moment when the daemon before it began to serve. */
   readonly afterMs: number;
   readonly restartMs: number;
 }
@@ -29,6 +31,8 @@ interface Kill {
 export interface AdoptionCase {
   readonly sort: Sort;
   readonly kills: readonly Kill[];
+  /** What the first kill comes after: the start is just before `go`, and the agent's first word comes later. */
+  readonly first: 'dispatch.accepted' | 'dispatch.started';
   /** After how many kills a person answers. */
   readonly answersAfter: number;
   readonly setting: Setting;
@@ -45,7 +49,7 @@ export const adoption: Kind = {
       ({ afterMs, restartMs }) => `${afterMs} ms (back after ${restartMs / 1000} s)`,
     );
     return {
-      name: `kill daemon of a run of sort ${planned.sort} after ${kills.join(', ')}`,
+      name: `kill daemon of a run of sort ${planned.sort} after ${planned.first} and ${kills.join(', ')}`,
       run: () => play(planned),
     };
   },
@@ -53,13 +57,15 @@ export const adoption: Kind = {
 
 function planCase(random: Random): AdoptionCase {
   const sort = choose<Sort>(random, ['command', 'agent', 'agent', 'approval', 'checked']);
+  const first = choose(random, ['dispatch.accepted', 'dispatch.started'] as const);
+  const firstMs = first === 'dispatch.started' ? 400 : 3000;
   const kills = Array.from({ length: KILLS }, (_, index) => ({
-    afterMs: chooseNumber(random, 0, index === 0 ? 3000 : 1500),
+    afterMs: chooseNumber(random, 0, index === 0 ? firstMs : 1500),
     restartMs: chooseRestart(random),
   }));
   const answersAfter = chooseNumber(random, 0, KILLS);
   const needs = { workspace: 'worktree', agent: 'writes', state: 'inside', isDirty: false } as const;
-  return { sort, kills, answersAfter, setting: chooseSetting(random, needs) };
+  return { sort, kills, first, answersAfter, setting: chooseSetting(random, needs) };
 }
 
 /** Most daemons are back soon; some take half a minute. */
@@ -85,10 +91,10 @@ async function play(planned: AdoptionCase): Promise<Findings> {
 }
 
 async function killAndJudge(stage: Stage, model: ModelServer, planned: AdoptionCase): Promise<Findings> {
-  const { kills, answersAfter } = planned;
+  const { kills, first, answersAfter } = planned;
   let daemon = await serve(stage);
   const asking = stage.caisson('run', '--detach', '--retries', '0', ...argumentsOf(planned.sort));
-  await until('it is accepted', () => stage.ledger().runs().length > 0, LIMIT_MS);
+  await until('it has come so far', () => stage.ledger().read({ types: [first] }).length > 0, LIMIT_MS);
   let struck = 0;
   let hadBegun = false;
   for (const [index, { afterMs, restartMs }] of kills.entries()) {
@@ -99,6 +105,7 @@ async function killAndJudge(stage: Stage, model: ModelServer, planned: AdoptionC
     hadBegun ||= hasCome('agent', { ...stage, root: stage.project.root, ledger: stage.ledger() });
     killQuietly(daemon);
     await until('the daemon is gone', () => !isRunning(daemon));
+    hadBegun ||= hasWorked(stage);
     struck += 1;
     await new Promise((resolve) => setTimeout(resolve, restartMs)); // nobody is there
     daemon = await serve(stage);
@@ -130,6 +137,18 @@ async function serve(stage: Stage): Promise<number> {
   const { stdout, stderr } = await stage.caisson('up', '-d', '-o', 'json');
   if (stdout === '') throw new Error(`no daemon: ${stderr}`);
   return (JSON.parse(stdout) as DaemonStatus).pid;
+}
+
+/** What a worker says before `go`, and while it waits for it. */
+const BEFORE_GO: ReadonlySet<string | undefined> = new Set(['worker.boot', 'worker.ready', 'heartbeat']);
+
+/** Whether the worker has had its `go`, by its own lines: from then on it waits for the next daemon. */
+function hasWorked(stage: Stage): boolean {
+  const folder = join(stage.stateDir, 'runtime/events');
+  return listFolder(folder)
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(1))
+    .filter((text) => text.endsWith('}'))
+    .some((text) => !BEFORE_GO.has((JSON.parse(text) as { kind?: string }).kind));
 }
 
 function hasSealed(stage: Stage): boolean {

@@ -11,6 +11,7 @@ export function everyRow(ledger: Ledger) {
     questions: ledger.questions(),
     approvals: ledger.approvals(),
     spend: ledger.spend(),
+    threads: ledger.threads(),
     queue: [...new Set(runs.map((run) => run.pool ?? DEFAULT_POOL))].map((pool) =>
       ledger.leases.listQueue(pool, Date.parse(AT)),
     ),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { IllegalTransitionError } from '../errors.ts';
 import { accepted, AT, fact, finished, launched, started, question } from '../fixtures/sample-events.ts';
 import { useLedger, type LedgerAtHand, type OpenLedger } from './open-ledger.ts';
+import { describeBranches } from './branches.ts';
 import { describeListings, describeRebuilding } from './listings.ts';
 
 const SEAL = { envelopeRef: 'a'.repeat(64), manifestRef: 'b'.repeat(64), keyId: 'k' };
@@ -10,6 +11,7 @@ export function describeLives(open: OpenLedger): void {
   describe('the life of a run', () => {
     const at = useLedger(open);
     describeStatuses(at);
+    describeBranches(at);
     describeAfterwards(at);
     describeAttempts(at);
     describeMoves(at);

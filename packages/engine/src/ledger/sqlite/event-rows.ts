@@ -46,12 +46,12 @@ export function createEventRows(statements: Statements) {
     stream: (runId: string | null) => findStream(statements, runId),
     putStream: (runId: string | null, stream: StreamState) => putStream(statements, runId, stream),
     // Streams that lost their head row are still found by their events.
-    streamIds: () =>
-      statements
-        .all<{ run: string }>(
-          'SELECT run FROM streams UNION SELECT run FROM seals UNION SELECT DISTINCT run FROM events',
-        )
-        .map(({ run }) => (run === '' ? null : run)),
+    *streamIds(): Generator<string | null> {
+      const all = 'SELECT run FROM streams UNION SELECT run FROM seals UNION SELECT DISTINCT run FROM events';
+      for (const { run } of statements.iterate<{ run: string }>(all)) yield run === '' ? null : run;
+    },
+    countStreams: () =>
+      statements.count('SELECT count(*) FROM (SELECT run FROM streams UNION SELECT run FROM seals)'),
     end: (runId: string | null): StreamHead | null =>
       statements.get<StreamHead>('SELECT count, head FROM seals WHERE run = ?', runColumn(runId)) ?? null,
   };

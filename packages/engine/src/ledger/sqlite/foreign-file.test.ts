@@ -14,13 +14,18 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
 import { accepted, approval, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
+import { threadAccepted, threadStarted } from '../fixtures/sample-threads.ts';
 import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
 import { latestVersion, MIGRATIONS } from './schema.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const NEXT = latestVersion(MIGRATIONS) + 1;
 
-/** What the fifth version added. */
+/** What the eighth version added, and the seventh with it. */
+const WITHOUT_THREADS = 'DROP TABLE threads;';
+const WITHOUT_BRANCHES = `${WITHOUT_THREADS} DROP INDEX runs_by_waiting_branch; ALTER TABLE runs DROP COLUMN waiting_branch;`;
+
+/** What the fifth version and those behind it added. */
 const WITHOUT_PAGES = [
   ...['session', 'agent', 'runtime', 'earlier', 'time', 'ending', 'id_end'].map((name) => `runs_by_${name}`),
   ...['questions_by_run', 'spend_by_session'],
@@ -31,7 +36,7 @@ const WITHOUT_PAGES = [
       (name) => `ALTER TABLE runs DROP COLUMN ${name};`,
     ),
   )
-  .concat('DROP TABLE approvals;')
+  .concat('DROP TABLE approvals;', WITHOUT_BRANCHES)
   .join('');
 
 describe('a file that is not our ledger', () => {
@@ -202,7 +207,7 @@ describe('a file that is not our ledger', () => {
     ]);
     await ledger.close();
     const db = new Database(file);
-    db.exec(`UPDATE runs SET row =
+    db.exec(`${WITHOUT_BRANCHES} UPDATE runs SET row =
         json_remove(row, '$.appliedAt', '$.appliedWithConflicts', '$.forgottenAt', '$.check');
       INSERT INTO kv VALUES ('applied', 'run_d', '"${AT}"'), ('forgotten', 'run_d', '"${AT}"');
       DELETE FROM schema_versions WHERE version > 5; PRAGMA user_version = 5;`);
@@ -212,6 +217,68 @@ describe('a file that is not our ledger', () => {
     expect([...migrated.kv.list('applied'), ...migrated.kv.list('forgotten')]).toEqual([]);
     expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
     await migrated.close();
+  });
+
+  test('a ledger of the sixth version learns which branches wait', async () => {
+    const ledger = openLedger(file);
+    const branch = { name: 'work', commit: 'c'.repeat(40), status: 'created' };
+    const failure = { reason: 'timeout', detail: '' };
+    const add = async (runId: string, push: boolean | null, ending: string, ...later: string[]) => {
+      const data = {
+        durationMs: 1,
+        branch,
+        ...(ending === 'dispatch.failed' ? { failure } : { cause: 'user' }),
+      };
+      const repository = push === null ? {} : { repository: { remote: '/srv/r.git', push } };
+      await ledger.append([
+        accepted(runId, repository),
+        { ...finished(runId, 0), type: ending, data },
+        ...later.map((type) => ({ ...fact(runId, OUTCOMES[type]), attempt: 0, type })),
+      ]);
+    };
+    const OUTCOMES: Record<string, Record<string, unknown>> = {
+      'branch.pushed': { remote: '/srv/r.git', branch: 'work', commit: branch.commit },
+      'branch.push-failed': { remote: '/srv/r.git', branch: 'work', reason: 'taken', detail: 'd' },
+      'branch.dropped': { branch: 'work', commit: branch.commit },
+    };
+    await add('run_late', null, 'dispatch.failed');
+    await add('run_drained', null, 'dispatch.failed', 'timeout.drained');
+    await add('run_pending', true, 'dispatch.failed', 'timeout.drained');
+    await add('run_stopped', true, 'dispatch.cancelled');
+    await add('run_kept', false, 'dispatch.failed');
+    await add('run_failed', true, 'dispatch.failed', 'branch.push-failed');
+    await add('run_pushed', true, 'dispatch.failed', 'branch.push-failed', 'branch.pushed');
+    await add('run_dropped', true, 'dispatch.failed', 'branch.push-failed', 'branch.dropped');
+    await add('run_forgotten', true, 'dispatch.failed', 'branch.push-failed', 'run.forgotten');
+    await add('run_own', null, 'dispatch.cancelled');
+    const before = ledger.runs();
+    expect(before.map(({ waitingBranch }) => waitingBranch ?? '')).toEqual(
+      'late,,pending,kept,kept,failed,late,,,'.split(','),
+    );
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`${WITHOUT_BRANCHES} UPDATE runs SET row = json_remove(row, '$.waitingBranch', '$.pushes', '$.check');
+      DELETE FROM schema_versions WHERE version > 6; PRAGMA user_version = 6;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.runs()).toEqual(before);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
+  });
+
+  test('a ledger of the seventh version can have threads', async () => {
+    const ledger = openLedger(file);
+    await ledger.append([accepted('run_a'), finished('run_a', 0)]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`${WITHOUT_THREADS} DELETE FROM schema_versions WHERE version > 7; PRAGMA user_version = 7;`);
+    db.close();
+    const migrated = openLedger(file);
+    await migrated.append([threadAccepted(), threadStarted()]);
+    expect(migrated.threads().map(({ status }) => status)).toEqual(['running']);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [], runs: 1 });
+    await migrated.close();
+    expect(() => openSqliteStorage(file, MIGRATIONS.slice(0, 7))).toThrow(LedgerTooNewError);
   });
 
   test('a migration that fails leaves the old version behind', async () => {

@@ -14,6 +14,7 @@ export const MISFILED = {
     session: '$.session',
     idempotency_key: '$.idempotencyKey',
     unsealed: '$.unsealed',
+    waiting_branch: '$.waitingBranch',
     agent: '$.agent',
     runtime: '$.runtime',
     continues: '$.continues',
@@ -32,6 +33,12 @@ export const MISFILED = {
     run: '$.runId',
     status: '$.status',
     requested_offset: '$.requestedOffset',
+  }),
+  threads: differences({
+    id: '$.threadId',
+    workflow: '$.workflow',
+    status: '$.status',
+    accepted_offset: '$.acceptedOffset',
   }),
   spend: differences({ run: '$.runId', session: '$.session', day: '$.day' }),
 };

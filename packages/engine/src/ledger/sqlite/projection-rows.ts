@@ -1,3 +1,4 @@
+import type { ThreadRow } from '@caisson/protocol';
 import { INDEXED_END } from '../run-filter.ts';
 import type {
   ApprovalFilter,
@@ -7,13 +8,16 @@ import type {
   QuestionRow,
   RunFilter,
   SpendRow,
+  ThreadFilter,
 } from '../contract.ts';
 import type { Draft } from '../draft.ts';
 import type { RunState } from '../ledger-view.ts';
 import { queuedIn } from '../project.ts';
+import { ROW_TABLES, type RowTable } from '../storage.ts';
 import { MISFILED } from './misfiled.ts';
 import { parseRow, writeRow } from './row-text.ts';
 import { selectRuns } from './select-runs.ts';
+import { selectThreads } from './select-threads.ts';
 import type { Statements } from './statements.ts';
 
 /** Finds and writes the projections. */
@@ -33,6 +37,11 @@ export function createProjectionRows(statements: Statements, file: string) {
       find<AttemptRow>('SELECT row FROM attempts WHERE run = ? AND attempt = ?', runId, attempt),
     question: (questionId: string) => find<QuestionRow>('SELECT row FROM questions WHERE id = ?', questionId),
     spend: (runId: string) => find<SpendRow>('SELECT row FROM spend WHERE run = ?', runId),
+    thread: (threadId: string) => find<ThreadRow>('SELECT row FROM threads WHERE id = ?', threadId),
+    threads: (filter: ThreadFilter) => {
+      const { sql, values } = selectThreads(filter);
+      return list<ThreadRow>(sql, ...values);
+    },
     approval: (approvalId: string) => find<ApprovalRow>('SELECT row FROM approvals WHERE id = ?', approvalId),
     openApprovals: (runId: string) =>
       list<ApprovalRow>(
@@ -70,18 +79,20 @@ export function createProjectionRows(statements: Statements, file: string) {
   };
 }
 
+const KEYED_BY_ID: ReadonlySet<string> = new Set<RowTable>(['questions', 'approvals', 'threads']);
+
 function wholeTables(statements: Statements) {
   return {
     clearProjections: () => {
-      for (const table of ['runs', 'attempts', 'questions', 'approvals', 'spend'])
-        statements.run(`DELETE FROM ${table}`);
+      for (const table of ROW_TABLES) statements.run(`DELETE FROM ${table}`);
     },
+    countRows: (table: RowTable) => statements.count(`SELECT count(*) FROM ${table}`),
     /** Rows that a search would miss: a search column differs from the row itself. */
     misfiled: () =>
       Object.entries(MISFILED).flatMap(([table, where]) =>
         statements
           .all<{ id: string }>(
-            `SELECT ${table === 'questions' || table === 'approvals' ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
+            `SELECT ${KEYED_BY_ID.has(table) ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
           )
           .map(({ id }) => `${id} is in the ${table} table under values that it does not have`),
       ),
@@ -103,6 +114,11 @@ function putRows(statements: Statements, draft: Draft): void {
     const sql = 'INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?)';
     statements.run(sql, approvalId, runId, status, requestedOffset, writeRow(row));
   }
+  for (const row of draft.changedThreads()) {
+    const { threadId, workflow, status, acceptedOffset } = row;
+    const sql = 'INSERT OR REPLACE INTO threads VALUES (?, ?, ?, ?, ?)';
+    statements.run(sql, threadId, workflow, status, acceptedOffset, writeRow(row));
+  }
   for (const row of draft.changedSpends()) {
     statements.run(
       'INSERT OR REPLACE INTO spend VALUES (?, ?, ?, ?)',
@@ -118,11 +134,11 @@ function putRun(statements: Statements, row: RunState): void {
   // Not REPLACE: a taken idempotency key must fail instead of deleting the other run's row.
   statements.run(
     `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, unsealed,
-       agent, runtime, continues, accepted_at, ended_at, row)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       waiting_branch, agent, runtime, continues, accepted_at, ended_at, row)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority,
        queued_in = excluded.queued_in, unsealed = excluded.unsealed, ended_at = excluded.ended_at,
-       row = excluded.row`,
+       waiting_branch = excluded.waiting_branch, row = excluded.row`,
     row.runId,
     row.status,
     row.priority,
@@ -131,6 +147,7 @@ function putRun(statements: Statements, row: RunState): void {
     row.idempotencyKey ?? null,
     queuedIn(row),
     row.unsealed === true ? 1 : null,
+    row.waitingBranch ?? null,
     row.agent ?? null,
     row.runtime ?? null,
     row.continues ?? null,

@@ -162,6 +162,52 @@ UPDATE runs SET row = json_set(json_remove(runs.row, '$.check'), '$.forgottenAt'
 DELETE FROM kv WHERE space IN ('applied', 'forgotten');
 `,
   },
+  {
+    version: 7,
+    sql: `
+-- A branch that waits for a person is found without looking at other runs. As above, a changed row loses its check.
+ALTER TABLE runs ADD COLUMN waiting_branch TEXT;
+CREATE INDEX runs_by_waiting_branch ON runs (waiting_branch, accepted_offset) WHERE waiting_branch IS NOT NULL;
+WITH accepted AS (
+  SELECT run, data -> '$.repository.push' AS pushes FROM events
+  WHERE type = 'dispatch.accepted' AND json_valid(data) AND data ->> '$.repository.remote' IS NOT NULL
+)
+UPDATE runs SET row = json_set(json_remove(runs.row, '$.check'), '$.pushes', json(coalesce(pushes, 'false')))
+  FROM accepted WHERE accepted.run = runs.run AND json_valid(runs.row);
+WITH made AS (
+  SELECT run, type IN ('dispatch.finished', 'dispatch.failed') AS by_itself FROM events
+  WHERE type IN ('dispatch.finished', 'dispatch.failed', 'dispatch.cancelled', 'dispatch.needs_input')
+    AND json_valid(data) AND data ->> '$.branch.status' = 'created'
+), outcome AS (
+  SELECT run, type, max(offset) FROM events
+  WHERE type IN ('branch.pushed', 'branch.push-failed', 'branch.dropped') GROUP BY run
+), drained AS (SELECT DISTINCT run FROM events WHERE type = 'timeout.drained')
+UPDATE runs SET waiting_branch = CASE
+    WHEN runs.row ->> '$.forgottenAt' IS NOT NULL OR found.outcome = 'branch.dropped' THEN NULL
+    WHEN found.outcome = 'branch.push-failed' THEN 'failed'
+    WHEN runs.row ->> '$.pushes' IS NOT NULL AND found.outcome IS NULL
+      THEN CASE WHEN runs.row ->> '$.pushes' AND found.by_itself THEN 'pending' ELSE 'kept' END
+    WHEN runs.status = 'timeout' AND NOT found.is_drained THEN 'late' END
+  FROM (SELECT made.run, made.by_itself, outcome.type AS outcome, drained.run IS NOT NULL AS is_drained
+    FROM made LEFT JOIN outcome ON outcome.run = made.run LEFT JOIN drained ON drained.run = made.run) AS found
+  WHERE found.run = runs.run AND json_valid(runs.row);
+UPDATE runs SET row = json_set(json_remove(row, '$.check'), '$.waitingBranch', waiting_branch)
+  WHERE waiting_branch IS NOT NULL;
+`,
+  },
+  {
+    version: 8,
+    sql: `
+-- Threads of workflows; no earlier version has recorded one. A page of them costs the same in any ledger.
+CREATE TABLE threads (
+  id TEXT PRIMARY KEY, workflow TEXT NOT NULL, status TEXT NOT NULL, accepted_offset INTEGER NOT NULL, row TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX threads_by_acceptance ON threads (accepted_offset);
+CREATE INDEX threads_by_status ON threads (status, accepted_offset);
+CREATE INDEX threads_by_workflow ON threads (workflow, accepted_offset);
+CREATE INDEX threads_by_workflow_status ON threads (workflow, status, accepted_offset);
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */

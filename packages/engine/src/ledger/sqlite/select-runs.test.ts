@@ -30,6 +30,7 @@ test.each<[string, RunFilter]>([
   ['runs_by_runtime', { runtime: 'r' }],
   ['runs_by_earlier', { continues: 'run_x' }],
   ['runs_unsealed', { unsealed: true }],
+  ['runs_by_waiting_branch', { waitingBranch: 'pending' }],
   ['runs_by_time', { since: AT }],
   ['runs_by_time', { since: AT, until: AT, status: ['done', 'error'], agent: 'a', session: 's' }],
   ['runs_by_ending', { order: 'ended' }],

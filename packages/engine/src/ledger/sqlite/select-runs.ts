@@ -66,6 +66,7 @@ function commonConditions(filter: RunFilter, keys: readonly string[]): Condition
     ...equal('runtime', filter.runtime),
     ...equal('continues', filter.continues),
     ...equal('idempotency_key', filter.idempotencyKey),
+    ...equal('waiting_branch', filter.waitingBranch),
     ...given(unsealed, (): Condition => ['unsealed = 1']),
     ...given(ids, (all): Condition => ['run IN (SELECT value FROM json_each(?))', JSON.stringify(all)]),
     ...given(since, (at): Condition => ['accepted_at >= ?', at]),

@@ -21,6 +21,16 @@ export class Statements {
     return this.prepared(sql).all(...values) as T[];
   }
 
+  /** One row after the other. Nothing can be written before the last one. */
+  iterate<T>(sql: string, ...values: unknown[]): IterableIterator<T> {
+    return this.prepared(sql).iterate(...values) as IterableIterator<T>;
+  }
+
+  /** The first column of the only row. */
+  count(sql: string): number {
+    return this.prepared(sql).pluck().get() as number;
+  }
+
   /** The statement itself, for the few places where a call per value matters. */
   prepared(sql: string): Database.Statement {
     let statement = this.#prepared.get(sql);

@@ -12,7 +12,7 @@ import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import { type AttemptContext, fail, StepFailure } from '../../attempt/index.ts';
 import { isSessionMissing, type AgentCommand, type AgentSignal } from '../../runtimes/index.ts';
 import type { RuledPaths } from '../ruled-paths.ts';
-import { buildSandboxSpec } from '../../view/index.ts';
+import { buildSandboxSpec, type ViewOptions } from '../../view/index.ts';
 import { createSelfGate } from '../../coordination/index.ts';
 import { openAgentSpools, type AgentSpools } from '../agent-spools.ts';
 import { createOutputBatches, type OutputBatches } from '../output-batches.ts';
@@ -58,8 +58,22 @@ async function runOnce(context: AttemptContext): Promise<BlockReport> {
   }
 }
 
+async function findRuled(context: AttemptContext): Promise<ViewOptions['ruled']> {
+  const ruled = await findByRules(context);
+  if (context.job.workspace.onlyScope !== true) return ruled;
+  const { findOutsidePlaces } = await import('../only-scope.ts');
+  const outside = findOutsidePlaces(context.job);
+  if (outside === null)
+    throw fail(
+      'policy-denied',
+      'there is too much beside the scope of the task to make it read-only (512 places). Name folders further up, or use --outside-scope refuse-push',
+    );
+  const { hidden = [], readOnly = [], outside: elsewhere = [], unbrought = [] } = ruled ?? {};
+  return { hidden, readOnly: [...readOnly, ...outside], outside: elsewhere, unbrought };
+}
+
 /** Loaded late: most runs have no rule about files, and the matcher comes with the shell parser. */
-async function findRuled(context: AttemptContext): Promise<RuledPaths | undefined> {
+async function findByRules(context: AttemptContext): Promise<RuledPaths | undefined> {
   const { job, writer } = context;
   if (job.grant.sandbox === 'none' || !job.rules.some((rule) => 'path' in rule)) return undefined;
   const { findRuledPaths } = await import('../ruled-paths.ts');

@@ -1,0 +1,106 @@
+// What one run costs, by part: CPU time, wall time, commits, fsyncs, programs started and files written, for a no-op by
+// library call and for codex with a scripted model that answers at once. CPU time is the kernel's own count, that of the
+// peer, too; its share of each part is sampled. The rest is from a second host under strace. Needs a build; codex is left
+// out where it is not in .cache/agents.
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { findAgentBin } from '../tests/agents/install-agents.mjs';
+import { createAgentScene, EDIT } from './agents/scene.ts';
+import type { BenchRow } from './bench-row.ts';
+import { formatCosts, type Costs } from './cost/format-costs.ts';
+import type { HostOrder, Work } from './cost/host.ts';
+import { watchCalls, watchTimes, type PartCounts, type Watched } from './cost/watch-host.ts';
+import { createScratch, type Scratch } from './dispatch/scratch.ts';
+
+const HOST = fileURLToPath(new URL('cost/host.ts', import.meta.url));
+const WARM_UPS = 2;
+const AT_MOST = 2;
+
+interface Subject {
+  readonly name: string;
+  readonly scratch: Scratch;
+  readonly work: Work;
+  readonly peerName: string;
+  readonly peer: Work;
+  /** Counted runs. */
+  readonly times: number;
+}
+
+export async function run(): Promise<BenchRow[]> {
+  const rows = [await measureNoOp()];
+  return findAgentBin('codex') === null ? rows : [...rows, await measureCodex()];
+}
+
+async function measureNoOp(): Promise<BenchRow> {
+  const scratch = createScratch('cost');
+  try {
+    return await compare({
+      name: 'true',
+      scratch,
+      work: { kind: 'dispatch', request: { runtime: 'command', argv: ['true'], workspace: 'empty' } },
+      peerName: 'bwrap … node -e 0, same flags',
+      peer: { kind: 'bare-bwrap' },
+      times: 8,
+    });
+  } finally {
+    scratch.remove();
+  }
+}
+
+async function measureCodex(): Promise<BenchRow> {
+  const scene = await createAgentScene();
+  try {
+    return await compare({
+      name: 'one edit by codex',
+      scratch: scene.scratch,
+      work: { kind: 'dispatch', request: { runtime: 'codex', task: EDIT } },
+      peerName: 'codex exec alone',
+      peer: { kind: 'program', argv: scene.bareCommand(EDIT) },
+      times: 3,
+    });
+  } finally {
+    await scene.remove();
+  }
+}
+
+async function compare(subject: Subject): Promise<BenchRow> {
+  const { report: bare } = await watchTimes(hostCommand(subject, subject.peer));
+  const costs = await measureCosts(subject);
+  const [value, peerValue] = [costs.report.hostMs + costs.report.programsMs, bare.programsMs];
+  return {
+    name: `cost: CPU time of ${subject.name}, by library call`,
+    ...{ value, unit: 'ms CPU', peer: subject.peerName, peerValue, ratio: value / peerValue },
+    target: `<= ${AT_MOST}x`,
+    met: value <= AT_MOST * peerValue,
+    details: formatCosts(costs),
+  };
+}
+
+async function measureCosts(subject: Subject): Promise<Costs> {
+  const { report, samples } = await watchTimes(hostCommand(subject, subject.work));
+  const counts = await watchCalls(hostCommand(subject, subject.work));
+  const { times } = subject;
+  return {
+    report,
+    samples: new Map([...samples].map(([part, ms]) => [part, ms / times])),
+    counts: new Map([...counts].map(([part, sum]) => [part, perRun(sum, times)])),
+  };
+}
+
+function hostCommand({ scratch, times }: Subject, work: Work): Watched {
+  const { root, project, env } = scratch;
+  const marks = mkdtempSync(join(root, 'marks-'));
+  const order: HostOrder = { scratch: { root, project, env }, work, marks, warmUps: WARM_UPS, times };
+  return { argv: [process.execPath, HOST, JSON.stringify(order)], cwd: project, env, marks };
+}
+
+function perRun({ commits, fsyncs, programs, files }: PartCounts, times: number): PartCounts {
+  return {
+    commits: commits / times,
+    fsyncs: fsyncs / times,
+    programs: programs / times,
+    files: files / times,
+  };
+}

@@ -1,0 +1,2 @@
+process.send?.('ready');
+process.on('message', () => process.exit(0));

@@ -1,0 +1,12 @@
+import type { Caisson, RunHandle } from '@caisson/engine';
+
+/** Answers the question of a run: another run continues. */
+export async function answerRun(
+  caisson: Pick<Caisson, 'answer'>,
+  question: string,
+  answer: string,
+): Promise<RunHandle> {
+  const handle = await caisson.answer(question, answer);
+  if (handle === null) throw new Error(`no run continues after the answer to ${question}`);
+  return handle;
+}

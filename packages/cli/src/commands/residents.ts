@@ -1,0 +1,63 @@
+/** `caisson residents list|reset|drain|restart`. */
+import type { Caisson } from '@caisson/engine';
+import { defineCommand, type Command, type Example } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatResidents } from '../format-residents.ts';
+import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
+
+export const list = defineCommand({
+  usage: '',
+  about:
+    'The workers of senses and workflows. Each serves a key: senses.GROUP or workflow.NAME. A worker is started by its first\n' +
+    'work; one that crashed 5 times in a minute is blocked until you reset it.',
+  options: {},
+  examples: [{ line: 'caisson residents list', says: 'Which run, what they take, and what went wrong.' }],
+  run: ({ options, output }) =>
+    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+      const found = await residents.list();
+      output.result(found, () => formatResidents(found, output.style, output.wrapColumns()));
+      return EXIT_CODES.finished;
+    }),
+});
+
+type Verb = 'reset' | 'drain' | 'restart';
+
+function keyCommand(verb: Verb, done: string, about: string, example: Example): Command {
+  return defineCommand({
+    usage: 'KEY',
+    about: `${about}\nKEY is senses.GROUP or workflow.NAME; the name of a sense or workflow means its key.`,
+    options: {},
+    positionals: { min: 1, max: 1 },
+    examples: [example],
+    run: ({ options, positionals, output }) =>
+      withCaisson(
+        options['state-dir'],
+        async ({ residents }: Caisson) => {
+          const [resident = ''] = positionals;
+          await residents[verb](resident);
+          output.result({ resident, outcome: verb }, () => [`${resident} ${done}`]);
+          return EXIT_CODES.finished;
+        },
+        output,
+      ),
+  });
+}
+
+export const reset = keyCommand(
+  'reset',
+  'may work again',
+  'Lets a resident work again that is blocked, or whose file could not be loaded.',
+  { line: 'caisson residents reset senses.ci', says: 'After its code was corrected.' },
+);
+export const drain = keyCommand(
+  'drain',
+  'has finished; its next work starts a fresh worker',
+  'Lets its worker finish what it does, waits for that, and ends it. What comes next gets a fresh one.',
+  { line: 'caisson residents drain workflow.fix-build', says: 'A fresh worker, and nothing is lost.' },
+);
+export const restart = keyCommand(
+  'restart',
+  'is started again',
+  'Ends its worker now and starts it again: a compute is repeated, a thread goes on from its recorded steps. One that is\nblocked is refused: reset it.',
+  { line: 'caisson residents restart senses.ci', says: 'When it hangs.' },
+);

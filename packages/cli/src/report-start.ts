@@ -1,0 +1,15 @@
+import type { ThreadStart } from '@caisson/protocol';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import type { Output } from './output.ts';
+
+/** What became of the start of a thread. */
+export function reportStart(started: ThreadStart, output: Output): ExitCode {
+  const isStarted = 'threadId' in started;
+  output.result(started, () => [
+    isStarted
+      ? started.threadId
+      : `not started (${started.dropped}): the workflow has no room for another thread.`,
+  ]);
+  if (isStarted && output.isInteractive) output.note(`Watch it: caisson threads show ${started.threadId}`);
+  return isStarted ? EXIT_CODES.finished : EXIT_CODES.failed;
+}

@@ -1,0 +1,21 @@
+import type { Output } from './output.ts';
+
+const EVERY_MS = 100;
+/** What is over sooner shows nothing: a line that only flickers is no help. */
+const FIRST_MS = 500;
+
+/** What takes a while shows how far it is, on a terminal alone, until all is done. */
+export function showProgress(
+  output: Output,
+  describe: (done: number, total: number) => string,
+): (done: number, total: number) => void {
+  if (!output.isInteractive || output.format !== 'human') return () => undefined;
+  const firstAtMs = performance.now() + FIRST_MS;
+  let shownAtMs = 0;
+  return (done, total) => {
+    const nowMs = performance.now();
+    if (nowMs < firstAtMs || (nowMs - shownAtMs < EVERY_MS && done < total)) return;
+    shownAtMs = nowMs;
+    output.status(done >= total ? null : describe(done, total));
+  };
+}

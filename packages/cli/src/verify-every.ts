@@ -1,0 +1,97 @@
+/** `verify --all`: every run that ended, a page at a time, so that memory does not grow with the project. */
+import type { Caisson, Verification, VerifyOptions } from '@caisson/engine';
+import { CaissonError } from '@caisson/protocol';
+import type { Output } from './output.ts';
+import { line, type Lines, type Style } from './painted.ts';
+import { showProgress } from './show-progress.ts';
+
+const PAGE = 100;
+/** So many that are not correct are named; the others are counted. */
+const MAX_NAMED = 100;
+
+type Outcome = Verification['outcome'];
+
+export interface EveryVerification {
+  /** The worst of all. */
+  readonly outcome: Outcome;
+  readonly runs: number;
+  /** Runs whose contents a person deleted. */
+  readonly forgotten: number;
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  /** The first runs that are not correct, each with what is wrong with it. */
+  readonly problems: readonly Problem[];
+}
+
+interface Problem {
+  readonly runId: string;
+  readonly outcome: Outcome;
+  readonly detail: string;
+}
+
+/** The worst comes first. */
+const OUTCOMES: readonly Outcome[] = ['tampered', 'bad-signature', 'incomplete', 'unsealed', 'no-key', 'ok'];
+
+export async function verifyEvery(
+  caisson: Caisson,
+  how: Partial<VerifyOptions>,
+  output: Output,
+): Promise<EveryVerification> {
+  const outcomes = { tampered: 0, 'bad-signature': 0, incomplete: 0, unsealed: 0, 'no-key': 0, ok: 0 };
+  const problems: Problem[] = [];
+  const progress = showProgress(output, (done) => `verified ${done} runs`);
+  let [runs, forgotten] = [0, 0];
+  for await (const runId of listEnded(caisson)) {
+    const found = await verifyOne(caisson, runId, how);
+    if (found === null) forgotten += 1;
+    else {
+      runs += 1;
+      outcomes[found.outcome] += 1;
+      if (found.outcome !== 'ok' && problems.length < MAX_NAMED) problems.push(found);
+      if (output.format === 'ndjson') output.event(found);
+    }
+    progress(runs + forgotten, Infinity);
+  }
+  output.status(null);
+  const outcome = OUTCOMES.find((each) => outcomes[each] > 0) ?? 'ok';
+  return { outcome, runs, forgotten, outcomes, problems };
+}
+
+async function* listEnded(caisson: Caisson): AsyncGenerator<string> {
+  let after: string | undefined;
+  do {
+    const page = await caisson.runs({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { runId, endedAt } of page) if (endedAt !== undefined) yield runId;
+    after = page.length < PAGE ? undefined : page.at(-1)?.runId;
+  } while (after !== undefined);
+}
+
+/** Null for a run that was forgotten. What is wrong with one run does not keep the others from being checked. */
+async function verifyOne(
+  caisson: Caisson,
+  runId: string,
+  how: Partial<VerifyOptions>,
+): Promise<Problem | null> {
+  try {
+    const { outcome, checks } = await caisson.verify(runId, how);
+    const wrong = checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'missing');
+    return { runId, outcome, detail: wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ') };
+  } catch (error) {
+    if (!(error instanceof CaissonError)) throw error;
+    if (error.code === 'RUN_FORGOTTEN') return null;
+    if (error.code !== 'TAMPERED' && error.code !== 'LEDGER_CORRUPT') throw error;
+    return { runId, outcome: 'tampered', detail: error.message };
+  }
+}
+
+export function describeEvery(every: EveryVerification, style: Style): Lines {
+  const { outcome, runs, forgotten, outcomes, problems } = every;
+  const wrong = OUTCOMES.filter((each) => each !== 'ok' && outcomes[each] > 0);
+  const unnamed = runs - outcomes.ok - problems.length;
+  return [
+    ...problems.map((each) => line`${style.red(each.outcome)}  ${each.runId}  ${style.dim(each.detail)}`),
+    ...(unnamed === 0 ? [] : [`and ${unnamed} more; -o ndjson names all`]),
+    outcome === 'ok'
+      ? line`${style.green('verified')}  ${runs} runs${forgotten === 0 ? '' : `; ${forgotten} were forgotten`}`
+      : line`${style.red(outcome)}  ${outcomes.ok} of ${runs} runs are correct; ${wrong.map((each) => `${outcomes[each]} ${each}`).join(', ')}`,
+  ];
+}

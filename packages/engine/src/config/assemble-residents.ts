@@ -1,0 +1,110 @@
+/** Senses, workflows and schedules of the files, with their defaults. */
+import type { ConfigFile, Mode, ScheduleConfig, SenseConfig, WorkflowConfig } from '@caisson/protocol';
+import type {
+  ResolvedResidentGrant,
+  ResolvedResidents,
+  ResolvedSchedule,
+  ResolvedSense,
+  ResolvedTrigger,
+  ResolvedWorkflow,
+} from './resident-contract.ts';
+
+const SECOND_MS = 1000;
+const MEBIBYTE = 1024 * 1024;
+
+export function assembleResidents(
+  { senses = {}, workflows = {}, schedules = {} }: ConfigFile,
+  mode: Mode,
+  toAbsolute: (path: string) => string,
+): ResolvedResidents {
+  return {
+    senses: mapEach(senses, (name, sense) => assembleSense(name, sense, toAbsolute)),
+    workflows: mapEach(workflows, (name, workflow) => assembleWorkflow(name, workflow, mode, toAbsolute)),
+    schedules: mapEach(schedules, assembleSchedule),
+  };
+}
+
+function assembleSense(
+  name: string,
+  sense: SenseConfig,
+  toAbsolute: (path: string) => string,
+): ResolvedSense {
+  return {
+    name,
+    file: toAbsolute(sense.file),
+    group: sense.group ?? name,
+    ...(sense.interval === undefined ? {} : { intervalMs: sense.interval }),
+    on: (sense.on ?? []).map(toTrigger),
+    throttleMs: sense.throttle ?? 0,
+    timeoutMs: sense.timeout ?? 30 * SECOND_MS,
+    graceMs: sense.gracePeriod ?? 5 * SECOND_MS,
+    grant: assembleGrant(sense, toAbsolute),
+  };
+}
+
+function toTrigger(written: NonNullable<SenseConfig['on']>[number]): ResolvedTrigger {
+  if ('signal' in written) return { kind: 'signal', name: written.signal };
+  if ('files' in written) return { kind: 'files', pattern: written.files };
+  return { kind: 'runs', statuses: [written.runs].flat() };
+}
+
+function assembleWorkflow(
+  name: string,
+  workflow: WorkflowConfig,
+  mode: Mode,
+  toAbsolute: (path: string) => string,
+): ResolvedWorkflow {
+  return {
+    name,
+    file: toAbsolute(workflow.file),
+    on: workflow.on ?? [],
+    concurrency: workflow.concurrency ?? 1,
+    overflow: workflow.overflow ?? 'queue',
+    maxQueue: workflow.maxQueue ?? 100,
+    maxRounds: workflow.maxRounds ?? 50,
+    timeoutMs: workflow.timeout ?? 3600 * SECOND_MS,
+    graceMs: workflow.gracePeriod ?? 5 * SECOND_MS,
+    mode: workflow.mode ?? mode,
+    runHosts: workflow.runHosts ?? [],
+    runBudgetUsd: workflow.runBudgetUsd ?? null,
+    runTokens: workflow.runTokens ?? null,
+    grant: assembleGrant(workflow, toAbsolute),
+  };
+}
+
+function assembleSchedule(name: string, schedule: ScheduleConfig): ResolvedSchedule {
+  const { jitter = 0, catchUp = 'skip', timeout = null, ...rest } = schedule;
+  return { ...rest, name, jitterMs: jitter, catchUp, timeoutMs: timeout };
+}
+
+export type WrittenGrant = Pick<
+  SenseConfig,
+  'read' | 'write' | 'hosts' | 'memory' | 'pids' | 'disk' | 'cpus'
+>;
+
+const LIMITS = ['memory', 'pids', 'disk', 'cpus'] as const;
+
+export function assembleGrant(
+  { read = [], write = [], hosts = [], memory, pids, disk, cpus }: WrittenGrant,
+  toAbsolute: (path: string) => string,
+): ResolvedResidentGrant {
+  return {
+    read: read.map(toAbsolute),
+    write: write.map(toAbsolute),
+    hosts,
+    limits: {
+      memory: memory ?? 512 * MEBIBYTE,
+      pids: pids ?? 128,
+      disk: disk ?? 256 * MEBIBYTE,
+      ...(cpus === undefined ? {} : { cpus }),
+    },
+    chosenLimits: LIMITS.filter((name) => ({ memory, pids, disk, cpus })[name] !== undefined),
+  };
+}
+
+function mapEach<In, Out>(
+  written: Readonly<Record<string, In>>,
+  change: (name: string, value: In) => Out,
+): Readonly<Record<string, Out>> {
+  return Object.fromEntries(Object.entries(written).map(([name, value]) => [name, change(name, value)]));
+}

@@ -1,0 +1,33 @@
+import { definedOnly, isEnding, isPushedByItself, knownTypeOf } from '@caisson/protocol';
+import type { WaitingBranch } from './contract.ts';
+import type { RunState } from './ledger-view.ts';
+import type { ProjectedEvent } from './project.ts';
+
+/** The row with where its branch stands after `event`, which the rest of the row has already. */
+export function projectBranch(row: RunState, event: ProjectedEvent): RunState {
+  const waitingBranch = findWaiting(row, event);
+  return waitingBranch === row.waitingBranch ? row : definedOnly<RunState>({ ...row, waitingBranch });
+}
+
+function findWaiting(row: RunState, event: ProjectedEvent): WaitingBranch | undefined {
+  const { waitingBranch, pushes, status } = row;
+  const late = status === 'timeout' ? 'late' : undefined;
+  if (isEnding(event)) {
+    if (event.data.branch?.status !== 'created') return undefined;
+    if (pushes === undefined) return late;
+    return pushes && isPushedByItself(event.type) ? 'pending' : 'kept';
+  }
+  switch (knownTypeOf(event)) {
+    case 'branch.push-failed':
+      return 'failed';
+    case 'branch.pushed':
+      return late;
+    case 'branch.dropped':
+    case 'run.forgotten':
+      return undefined;
+    case 'timeout.drained':
+      return waitingBranch === 'late' ? undefined : waitingBranch;
+    default:
+      return waitingBranch;
+  }
+}

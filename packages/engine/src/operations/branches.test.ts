@@ -1,0 +1,41 @@
+import { systemClock } from '@caisson/ground';
+import { expect, test, vi } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
+import type { Engine } from '../engine.ts';
+import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
+import { listBranches } from './branches.ts';
+import { pushLeft } from './push-left.ts';
+
+const branch = { name: 'work', commit: 'c'.repeat(40), status: 'created' as const };
+
+/** Runs on a remote whose branch is there, and one whose branch waits. */
+async function stage(pushed: number) {
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock: systemClock });
+  const repository = { remote: '/srv/r.git', push: true };
+  for (let index = 0; index <= pushed; index += 1) {
+    const record = recorder.of(`run_${String(index).padStart(20, '0')}`);
+    const accepted = { ...SAMPLE_DATA['dispatch.accepted'], repository };
+    await record.append('dispatch.accepted', accepted, { attempt: 0 });
+    await record.append('repository.fetched', SAMPLE_DATA['repository.fetched'], { attempt: 0 });
+    await record.append('dispatch.finished', { ...SAMPLE_DATA['dispatch.finished'], branch }, { attempt: 0 });
+    const { commit, name } = branch;
+    const outcome = { remote: repository.remote, branch: name };
+    if (index < pushed) await record.append('branch.pushed', { ...outcome, commit }, { attempt: 0 });
+    else
+      await record.append('branch.push-failed', { ...outcome, reason: 'taken', detail: 'd' }, { attempt: 0 });
+  }
+  return { ledger, recorder };
+}
+
+test('what waits is found without a look at the other runs', async () => {
+  const { ledger, recorder } = await stage(30);
+  const read = vi.spyOn(ledger, 'read');
+  const engine = { ledger, recorder } as unknown as Engine;
+  expect(await listBranches(engine)).toMatchObject([{ branch: 'work', push: { status: 'failed' } }]);
+  const waiting = `run_${'30'.padStart(20, '0')}`;
+  expect(read.mock.calls).toEqual([[{ runId: waiting }]]);
+  read.mockClear();
+  await pushLeft(engine);
+  expect(read).not.toHaveBeenCalled();
+});

@@ -1,0 +1,107 @@
+/** Branches that wait for a person: of runs that ran out of time, and those that are on no remote yet. */
+import {
+  CaissonError,
+  definedOnly,
+  findPush,
+  isEnding,
+  shellQuote,
+  type RunPush,
+  type RunStatus,
+} from '@caisson/protocol';
+import { pushBranch } from '../attempt/index.ts';
+import type { Engine } from '../engine.ts';
+import { NO_ATTEMPT } from '../ledger/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
+
+/** The run has no branch that could be pushed or dropped. */
+export class NoBranchError extends CaissonError {
+  readonly code = 'NO_BRANCH';
+}
+
+export interface ListedBranch {
+  readonly runId: string;
+  readonly branch: string;
+  readonly commit: string;
+  /** How the run ended. */
+  readonly status: RunStatus;
+  readonly endedAt: string;
+  /** Absent for a branch of the project's own repository. */
+  readonly push?: RunPush;
+}
+
+const WAITING = ['pending', 'failed', 'kept', 'late'] as const;
+
+/** The newest first. A run that another one continues is not listed: the branch goes on there. Others are not read. */
+export async function listBranches(engine: Engine): Promise<ListedBranch[]> {
+  const { ledger } = engine;
+  const runIds = WAITING.flatMap((waitingBranch) => ledger.runs({ waitingBranch })).map(({ runId }) => runId);
+  return runIds
+    .toSorted()
+    .toReversed()
+    .filter((runId) => ledger.runs({ continues: runId, limit: 1 }).length === 0)
+    .flatMap((runId) => describeBranch(engine, runId));
+}
+
+function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
+  const events = ledger.read({ runId });
+  const ending = events.findLast((event) => isEnding(event));
+  const made = ending?.data.branch;
+  const status = ledger.run(runId)?.status;
+  if (ending === undefined || made === undefined || status === undefined) return [];
+  const { name: branch, commit } = made;
+  const push = findPush(events, { isAsked: true });
+  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push }) }];
+}
+
+/** Tries the push of a run once more. A push that fails is an outcome. */
+export async function pushAgain(engine: Engine, runId: string): Promise<RunPush> {
+  requirePush(engine, runId);
+  const signal = engine.dispatcher.closing;
+  await pushBranch(engine.rooms, engine.recorder.of(runId), runId, { cause: 'asked', signal });
+  return requirePush(engine, runId);
+}
+
+function requirePush({ ledger }: Engine, runId: string): RunPush {
+  const push = findPush(ledger.read({ runId }), { isAsked: true });
+  if (push !== undefined) return push;
+  const isOwn = ledger.run(runId)?.waitingBranch === 'late';
+  throw new NoBranchError(`${runId} has no branch for a remote repository`, {
+    remedy: isOwn ? 'Its branch is in the repository of the project: push it from there, with git.' : LISTED,
+  });
+}
+
+/** Deletes the branch here; the checkpoint of the run stays. One that is on its remote is no longer ours. */
+export async function dropBranch(engine: Engine, runId: string): Promise<void> {
+  const { ledger } = engine;
+  const isWaiting = ledger.run(runId)?.waitingBranch !== undefined;
+  const [waiting] = isWaiting ? describeBranch(engine, runId) : [];
+  if (waiting === undefined)
+    throw new NoBranchError(`${runId} has no branch that waits here`, { remedy: LISTED });
+  const { branch, commit, push } = waiting;
+  if (push?.status === 'pushed')
+    throw new NoBranchError(
+      `the branch of ${runId} is on its remote, and not here any more: ${push.remote}`,
+      {
+        remedy: `Delete it there: git push ${shellQuote(push.remote)} --delete ${shellQuote(branch)}`,
+      },
+    );
+  await deleteHere(engine, waiting);
+  await engine.recorder.of(runId).append('branch.dropped', { branch, commit }, NO_ATTEMPT);
+}
+
+/** A branch that waits in our copy of a remote goes with its run; one in the project's repository is the user's. */
+export async function forgetBranch(engine: Engine, runId: string): Promise<void> {
+  const [made] = describeBranch(engine, runId);
+  if (made?.push !== undefined && made.push.status !== 'pushed') await deleteHere(engine, made);
+}
+
+async function deleteHere(
+  { ledger, workspaces }: Engine,
+  { runId, branch, commit }: ListedBranch,
+): Promise<void> {
+  const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  const { custodyDir } = PreparedWorkspace.parse(launched?.data.workspace);
+  await workspaces.dropBranch({ custodyDir, branch, commit });
+}
+
+const LISTED = 'caisson branches lists the runs whose branch waits.';

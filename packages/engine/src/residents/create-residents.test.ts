@@ -1,0 +1,291 @@
+import { createManualClock } from '@caisson/ground';
+import { BusTopic } from '@caisson/protocol';
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
+import { createBus } from '../bus/index.ts';
+import { createFeed, createMemoryLedger, createRecorder } from '../ledger/index.ts';
+import type { ResidentSettings, SenseSettings } from './contract.ts';
+import { createResidents } from './create-residents.ts';
+import { createFakeStarter, type FakeGuest } from './fixtures/fake-starter.ts';
+import { createFakeThreads } from './fixtures/fake-threads.ts';
+import { settle } from './fixtures/open-runtime.ts';
+
+const grant = { read: [], write: [], hosts: [], limits: { memory: 1, pids: 1, disk: 1 } };
+const COMPUTE_MS = 10;
+
+interface OpenOptions {
+  script?(guest: FakeGuest, after: (ms: number, work: () => void) => void): void;
+  senses?(root: string): readonly SenseSettings[];
+  readonly startMs?: number;
+}
+
+const senseIn = (root: string, name: string, rest: Partial<SenseSettings> = {}): SenseSettings => ({
+  name,
+  file: join(root, `${name}.ts`),
+  group: 'ci',
+  on: [],
+  throttleMs: 0,
+  timeoutMs: 30_000,
+  graceMs: 5000,
+  grant,
+  ...rest,
+});
+
+/** Real files, a real ledger in memory, guests that answer after a while, and a clock that the test moves. */
+async function open({ script, senses, startMs = 50 }: OpenOptions = {}) {
+  const root = await mkdtemp(join(tmpdir(), 'residents-'));
+  const clock = createManualClock();
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock });
+  const feed = createFeed({ ledger, recorder, clock });
+  const bus = createBus();
+  const reloaded: string[][] = [];
+  bus.on(BusTopic.EXTENSIONS_RELOADED, ({ changed }) => reloaded.push([...changed]));
+  const after = (ms: number, work: () => void): void => void clock.setTimer(ms, work);
+  const answerLater = (guest: FakeGuest): void => {
+    guest.answer = (order) => {
+      if (order.kind === 'compute') after(COMPUTE_MS, () => guest.computed(order.id));
+    };
+    guest.ready();
+  };
+  const starter = createFakeStarter({
+    clock,
+    startMs,
+    script: (guest) => (script ?? answerLater)(guest, after),
+  });
+  const threads = createFakeThreads();
+  const warnings: string[] = [];
+  const names = ['a', 'b', 'c', 'd'];
+  for (const name of names) writeFileSync(join(root, `${name}.ts`), 'export default 1;');
+  const settings: { now: ResidentSettings } = {
+    now: { senses: senses?.(root) ?? names.map((name) => senseIn(root, name)), workflows: [] },
+  };
+  const options = {
+    projectRoot: root,
+    starter,
+    clock,
+    ledger,
+    recorder,
+    feed,
+    bus,
+    readSettings: () => settings.now,
+    openThreads: () => threads,
+    warn: (message: string) => void warnings.push(message),
+  };
+  const residents = await createResidents(options);
+  onTestFinished(async () => {
+    await residents.stop();
+    feed.stop();
+    await rm(root, { recursive: true, force: true });
+  });
+  const advance = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settle();
+  };
+  return {
+    ...{ root, clock, ledger, recorder, residents, starter, threads, warnings, settings, reloaded },
+    ...{ advance, names, options, answerLater },
+  };
+}
+
+test('reloads every 200 ms during 5,000 triggered computes lose none and double none', async () => {
+  const { root, residents, starter, advance, names, reloaded, clock } = await open();
+  const outcomes = await new Promise<unknown[]>((resolve, reject) => {
+    const done: unknown[] = [];
+    const trigger = async (name: string): Promise<void> => {
+      for (let count = 0; count < 1250; count += 1) done.push(await residents.trigger(name));
+    };
+    void Promise.all(names.map(trigger)).then(() => resolve(done), reject);
+    const drive = async (): Promise<void> => {
+      for (let version = 1; done.length < 5000; version += 1) {
+        writeFileSync(join(root, 'a.ts'), `export default ${version};`);
+        await residents.reload();
+        for (let step = 0; step < 20; step += 1) await advance(10);
+      }
+    };
+    drive().catch(reject);
+  });
+  expect(outcomes).toEqual(Array(5000).fill({ durationMs: 1, signals: [] }));
+  const sent = starter.guests.flatMap(({ orders }) => orders.filter(({ kind }) => kind === 'compute'));
+  expect(sent.length).toBe(5000);
+  expect(starter.guests.length).toBeGreaterThan(50);
+  expect(starter.most.get('senses.ci')).toBe(2);
+  expect(reloaded.length).toBeGreaterThan(50);
+  expect(new Set(reloaded.flat())).toEqual(new Set(['senses.ci']));
+  expect(residents.residents()).toMatchObject([{ crashes: 0, underWay: 0 }]);
+  await residents.stop();
+  await settle();
+  expect(starter.guests.filter(({ isOver }) => !isOver)).toEqual([]);
+  expect(clock.pendingTimers()).toBe(0);
+});
+
+test('a changed file is noticed, and a reload touches only the keys that it concerns', async () => {
+  const { root, residents, starter, advance, settings, reloaded } = await open({
+    senses: (folder) => [senseIn(folder, 'a', { group: 'one' }), senseIn(folder, 'b', { group: 'two' })],
+  });
+  for (const name of ['a', 'b']) {
+    const outcome = residents.trigger(name);
+    await settle();
+    await advance(50);
+    await advance(10);
+    await outcome;
+  }
+  writeFileSync(join(root, 'b.ts'), 'export default 2;');
+  while (reloaded.length === 0) {
+    for (const guest of starter.guests) guest.say({ kind: 'beat', memoryBytes: 1 });
+    await advance(50);
+  }
+  await advance(50);
+  expect(reloaded).toEqual([['senses.two']]);
+  expect(starter.guests.map(({ plan }) => plan.key)).toEqual(['senses.one', 'senses.two', 'senses.two']);
+  settings.now = { ...settings.now, senses: settings.now.senses.slice(1) };
+  expect(await residents.reload()).toEqual(['senses.one']);
+  await settle();
+  expect(residents.residents().map(({ key }) => key)).toEqual(['senses.two']);
+  expect(await residents.reload()).toEqual([]);
+});
+
+test('settings that cannot be read change nothing, and the next reload works', async () => {
+  const { residents, settings } = await open();
+  const good = settings.now;
+  Object.defineProperty(settings, 'now', {
+    configurable: true,
+    get() {
+      throw new Error('bad yaml');
+    },
+  });
+  await expect(residents.reload()).rejects.toThrow('bad yaml');
+  expect(residents.senses().map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
+  Object.defineProperty(settings, 'now', { value: good });
+  expect(await residents.reload()).toEqual([]);
+});
+
+test('a signal of a sense starts a thread of the workflow that listens, once, and the next daemon starts no other', async () => {
+  const { residents, threads, advance, settings, root, options } = await open({
+    script(guest, after) {
+      guest.answer = (order) => {
+        if (order.kind !== 'compute') return;
+        after(COMPUTE_MS, () => guest.computed(order.id, [{ name: 'red', payload: 3 }]));
+      };
+      guest.ready();
+    },
+  });
+  const flow = {
+    name: 'fix',
+    file: join(root, 'd.ts'),
+    on: ['red'],
+    concurrency: 1,
+    overflow: 'queue',
+    grant,
+  };
+  settings.now = { ...settings.now, workflows: [flow] };
+  expect(await residents.reload()).toEqual(['workflow.fix']);
+  const outcome = residents.trigger('a');
+  await settle();
+  await advance(50);
+  await advance(10);
+  expect((await outcome).signals).toEqual([{ name: 'red', payload: 3 }]);
+  await settle();
+  expect(threads.started).toMatchObject([{ workflow: 'fix', payload: 3, causes: [] }]);
+  expect(residents.workflows()).toEqual([
+    {
+      ...{ name: 'fix', file: flow.file, state: 'idle', on: ['red'] },
+      ...{ concurrency: 1, overflow: 'queue', active: 0, queued: 0 },
+    },
+  ]);
+  await residents.stop();
+  const next = await createResidents(options);
+  await settle();
+  expect(threads.started.length).toBe(1);
+  expect(threads.recovered).toEqual([undefined, 'fix', undefined]);
+  await next.stop();
+});
+
+test('the ending of a run computes the senses that listen for its status', async () => {
+  const { recorder, starter, advance } = await open({
+    senses: (root) => [
+      senseIn(root, 'a', { on: [{ kind: 'runs', statuses: ['done'] }] }),
+      senseIn(root, 'b', { on: [{ kind: 'runs', statuses: ['error'] }] }),
+    ],
+  });
+  const record = recorder.of('run_00000000000000000001');
+  await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+  await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
+  while (starter.guests.length === 0) await settle();
+  await advance(50);
+  expect(starter.newest().orders).toMatchObject([
+    { kind: 'compute', name: 'a', cause: { kind: 'run', runId: 'run_00000000000000000001', status: 'done' } },
+  ]);
+});
+
+test('a signal that leads to a run whose ending leads to the signal again is a loop', async () => {
+  const threadId = 'thread_00000000000000000001';
+  const { recorder, starter, advance, ledger } = await open({
+    script(guest) {
+      guest.answer = (order) =>
+        order.kind === 'compute' && guest.computed(order.id, [{ name: 'red', payload: 1 }]);
+      guest.ready();
+    },
+    senses: (root) => [
+      senseIn(root, 'a', { on: [{ kind: 'runs', statuses: ['done'] }] }),
+      senseIn(root, 'b', { on: [{ kind: 'signal', name: 'red' }] }),
+    ],
+  });
+  const trigger = { kind: 'signal', name: 'red', signalId: 'signal_1', sense: 'a' } as const;
+  await recorder
+    .of(threadId)
+    .append('thread.accepted', { ...SAMPLE_DATA['thread.accepted'], trigger, causes: [] }, { attempt: 0 });
+  const record = recorder.of('run_00000000000000000001');
+  const accepted = { ...SAMPLE_DATA['dispatch.accepted'], session: threadId };
+  await record.append('dispatch.accepted', accepted, { attempt: 0 });
+  await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
+  while (starter.guests.length === 0) await settle();
+  await advance(50);
+  await recorder.flush();
+  expect(ledger.read({ types: ['signal.emitted', 'signal.dropped'] }).map(({ data }) => data)).toMatchObject([
+    { name: 'red', sense: 'a', why: 'loop', causes: [{ signalId: 'signal_1', name: 'red', sense: 'a' }] },
+  ]);
+});
+
+test('a file that a sense waits for starts a compute with its path', async () => {
+  const { root, starter, advance } = await open({
+    senses: (folder) => [senseIn(folder, 'a', { on: [{ kind: 'files', pattern: 'results.json' }] })],
+  });
+  writeFileSync(join(root, 'results.json'), '{}');
+  while (starter.guests.length === 0) await advance(50);
+  await advance(50);
+  expect(starter.newest().orders).toMatchObject([
+    { kind: 'compute', name: 'a', cause: { kind: 'files', paths: ['results.json'] } },
+  ]);
+});
+
+test('a workflow that came, changed, was restarted or reset goes on with its threads', async () => {
+  const { residents, threads, settings, root } = await open();
+  const flow = { name: 'fix', file: join(root, 'd.ts'), on: [], concurrency: 1, overflow: 'queue', grant };
+  settings.now = { senses: [], workflows: [flow] };
+  await residents.reload();
+  expect(threads.recovered.splice(0)).toEqual([undefined, 'fix']);
+  settings.now = { senses: [], workflows: [{ ...flow, concurrency: 2 }] };
+  await residents.reload();
+  expect(threads.recovered.splice(0)).toEqual(['fix']);
+  writeFileSync(flow.file, 'export default 2;');
+  await residents.reload();
+  expect(threads.recovered.splice(0)).toEqual(['fix']);
+  await residents.restart('workflow.fix');
+  await residents.reset('workflow.fix');
+  expect(threads.recovered).toEqual(['fix', 'fix']);
+});
+
+test('after a stop nothing begins, and a second stop is the same', async () => {
+  const { residents, starter, clock } = await open({
+    senses: (root) => [senseIn(root, 'a', { intervalMs: 1000 })],
+  });
+  await Promise.all([residents.stop(), residents.stop()]);
+  expect((await residents.trigger('a')).failure?.kind).toBe('aborted');
+  clock.advance(10_000);
+  expect([starter.guests.length, await residents.reload()]).toEqual([0, []]);
+});

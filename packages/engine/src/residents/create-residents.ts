@@ -1,0 +1,162 @@
+/** The door of the room: workers, senses, signals, threads and reload, joined. */
+import type { Clock } from '@caisson/ground';
+import { BusTopic, type WorkflowView } from '@caisson/protocol';
+import type { SafeEventBus } from '../bus/index.ts';
+import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
+import type {
+  DeliveredSignal,
+  Emission,
+  ResidentSettings,
+  Residents,
+  ResidentStarter,
+  Threads,
+  WorkerRuntime,
+  WorkflowSettings,
+} from './contract.ts';
+import { createFileWatch } from './file-watch.ts';
+import { keyOfWorkflow } from './plans.ts';
+import { createReloader } from './reload.ts';
+import { findRunCauses } from './run-causes.ts';
+import { followRunEndings } from './run-endings.ts';
+import type { RuntimeLimits } from './runtime-limits.ts';
+import { createSenses, type Senses } from './senses.ts';
+import { createSignals, type Signals } from './signals.ts';
+import { createWorkerRuntime } from './worker-runtime.ts';
+
+export interface ResidentsOptions {
+  readonly projectRoot: string;
+  readonly starter: ResidentStarter;
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, 'kv' | 'lastOffset' | 'read' | 'run' | 'walk'>;
+  readonly recorder: Pick<Recorder, 'of'>;
+  readonly feed: Pick<EventFeed, 'read'>;
+  readonly bus: Pick<SafeEventBus, 'emit'>;
+  /** Called for each reload. A throw changes nothing. */
+  readSettings(): ResidentSettings | Promise<ResidentSettings>;
+  /** `stop` of what it returns must not begin another turn from its call on. */
+  openThreads(runtime: WorkerRuntime): Threads;
+  warn(message: string): void;
+  readonly limits?: Partial<RuntimeLimits>;
+}
+
+/** For turns under way when the daemon stops. */
+const STOP_GRACE_MS = 10_000;
+
+/** Resolves when everything is declared and what the last daemon left goes on. */
+export async function createResidents(options: ResidentsOptions): Promise<Residents> {
+  await options.starter.sweep();
+  const { clock, ledger, warn, limits = {} } = options;
+  const onUndelivered = (sense: string, emission: Emission): void =>
+    void senses.takeUndelivered(sense, emission);
+  const runtime = createWorkerRuntime({ ...options, kv: ledger.kv, limits, onUndelivered });
+  const threads = options.openThreads(runtime);
+  const { senses, signals } = joinSenses(options, runtime, threads, () => reloader.settings());
+  const files = createFileWatch({ root: options.projectRoot, clock, warn });
+  let isFirst = true;
+  /** Threads that were held because the key could not work, and those that have a place by now. */
+  const resumeThreads = async (keys: readonly string[]): Promise<void> => {
+    const flows = reloader.settings().workflows.filter(({ name }) => keys.includes(keyOfWorkflow(name)));
+    for (const { name } of flows) await threads.recoverThreadsForWorker(name);
+  };
+  const onReloaded = (changed: readonly string[]): void => {
+    if (isFirst) return;
+    options.bus.emit(BusTopic.EXTENSIONS_RELOADED, { changed: [...changed] });
+    resumeThreads(changed).catch((error: unknown) =>
+      warn(`threads of changed workflows wait: ${(error as Error).message}`),
+    );
+  };
+  const reloader = createReloader({ ...options, runtime, senses, files, onReloaded });
+  await reloader.reload();
+  isFirst = false;
+  await threads.recoverThreadsForWorker();
+  signals.resume();
+  const stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    stopEndings();
+    files.stop();
+    signals.stop(); // before the senses: what they do not compute any more is delivered at the next start
+    senses.stop();
+    const threadsStopped = threads.stop();
+    await Promise.all([reloader.stop(), runtime.shutdown({ graceMs: STOP_GRACE_MS }), threadsStopped]);
+  };
+  return {
+    senses: () => senses.views(),
+    workflows: () => reloader.settings().workflows.map((flow) => describe(flow, runtime, threads)),
+    residents: () => runtime.list(),
+    threads,
+    trigger: (sense) => senses.request(sense, { kind: 'user' }),
+    async reset(key) {
+      await runtime.reset(key);
+      await resumeThreads([key]);
+    },
+    drain: (key) => runtime.drain(key),
+    async restart(key) {
+      await runtime.restart(key);
+      await resumeThreads([key]);
+    },
+    reload: () => reloader.reload(),
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+/** Senses emit signals, and signals make senses compute. */
+function joinSenses(
+  { clock, recorder, ledger, warn }: ResidentsOptions,
+  runtime: WorkerRuntime,
+  threads: Threads,
+  settings: () => ResidentSettings,
+): { readonly senses: Senses; readonly signals: Signals } {
+  const computeFor = (sense: string, signal: DeliveredSignal): Promise<unknown> => {
+    const { name, signalId, payload, causes } = signal;
+    const cause = { kind: 'signal', name, signalId, payload } as const;
+    return senses.request(sense, cause, [...causes, { signalId, name, sense: signal.sense }]);
+  };
+  const signals = createSignals({
+    clock,
+    recorder,
+    ledger,
+    warn,
+    findListeners: (name) => ({
+      senses: senses.findByTrigger('signal', (trigger) => trigger.name === name),
+      workflows: settings()
+        .workflows.filter(({ on }) => on.includes(name))
+        .map((flow) => flow.name),
+    }),
+    computeFor,
+    startThread: (start) => threads.start(start),
+  });
+  const senses = createSenses({ clock, runtime, signals, warn, record: recorder.of(null) });
+  return { senses, signals };
+}
+
+async function computeForRun(
+  { ledger }: Pick<ResidentsOptions, 'ledger'>,
+  senses: Senses,
+  { runId, status }: { readonly runId: string; readonly status: string },
+): Promise<void> {
+  const listening = senses.findByTrigger('runs', ({ statuses }) => statuses.includes(status));
+  if (listening.length === 0) return;
+  const causes = findRunCauses(ledger, runId);
+  await Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
+}
+
+function describe(
+  { name, file, on, concurrency, overflow }: WorkflowSettings,
+  runtime: WorkerRuntime,
+  threads: Threads,
+): WorkflowView {
+  const view = runtime.view(keyOfWorkflow(name));
+  const problem = view?.problems?.[name];
+  return {
+    name,
+    file,
+    state: view?.state ?? 'idle',
+    on: [...on],
+    concurrency,
+    overflow,
+    active: threads.list({ workflow: name, status: ['running', 'waiting'] }).length,
+    queued: threads.list({ workflow: name, status: ['queued'] }).length,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}

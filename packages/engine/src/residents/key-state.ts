@@ -1,0 +1,44 @@
+/** The states of a key (contract.ts) and what it reports. */
+import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
+import type { ResidentPlan } from './contract.ts';
+import { describeProblems, type Problems } from './describe-problems.ts';
+import type { LiveWorker, LiveWorkerListener, LiveWorkerRooms } from './live-worker.ts';
+
+export type KeyState =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'starting' | 'ready' | 'draining'; readonly worker: LiveWorker }
+  | { readonly kind: 'waiting'; readonly cancel: () => void }
+  | { readonly kind: 'blocked'; readonly detail: string }
+  | { readonly kind: 'unloadable'; readonly problems: Problems };
+
+/** A key, for its reports. */
+export interface Key {
+  readonly plan: ResidentPlan;
+  readonly state: KeyState;
+  countCrashes(): number;
+}
+
+/** What a key reports; the runtime records it. */
+export interface KeyReports {
+  started(key: Key, worker: LiveWorker): void;
+  reported(key: Key, ...line: Parameters<LiveWorkerListener['onReport']>): void;
+  ended(key: Key, worker: LiveWorker, ending: ResidentEnding): void;
+  blocked(key: Key, ending: ResidentEnding): void;
+  /** A changed version does not work; the old one stays. */
+  refused(key: Key, problems: Problems): void;
+}
+
+export interface KeyRooms extends LiveWorkerRooms {
+  readonly reports: KeyReports;
+}
+
+export const IDLE: KeyState = { kind: 'idle' };
+export const STOPPING: GuestFailure = { kind: 'crashed', detail: 'residents are stopped' };
+export const WITHDRAWN: GuestFailure = { kind: 'invalid', detail: 'it is no longer configured' };
+
+/** Why a key in this state takes no work (RE4). */
+export function findRefusal(state: KeyState): GuestFailure | null {
+  if (state.kind === 'unloadable') return describeProblems(state.problems);
+  if (state.kind !== 'blocked') return null;
+  return { kind: 'crashed', detail: `it crashed too often and is blocked (${state.detail})`.slice(0, 8192) };
+}

@@ -1,0 +1,250 @@
+/**
+ * One key: its plan, its state (see contract.ts), and the work that waits for a worker. Succession says how a changed plan
+ * gets the work.
+ */
+import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
+import type { ResidentPlan } from './contract.ts';
+import { SlidingWindow } from './sliding-window.ts';
+import { describeEnding, type Problems } from './describe-problems.ts';
+import { findRefusal, IDLE, STOPPING, WITHDRAWN, type KeyRooms, type KeyState } from './key-state.ts';
+import { LiveWorker } from './live-worker.ts';
+import { Succession } from './succession.ts';
+import { failWork, isRepeated, type Work } from './work.ts';
+
+export class KeyedWorker {
+  readonly #rooms: KeyRooms;
+  /** Changed by `declare` alone. */
+  plan: ResidentPlan;
+  #isKept: boolean;
+  #state: KeyState = IDLE;
+  #queue: Work[] = [];
+  readonly #succession = new Succession();
+  readonly #crashes: SlidingWindow;
+  /** Why it takes no work at all. */
+  #closed: GuestFailure | null = null;
+  /** A kept key has a worker from its first work on, unless it was evicted. */
+  #isWanted = false;
+  starts = 0;
+
+  constructor(rooms: KeyRooms, plan: ResidentPlan, isKept: boolean, block: string | null) {
+    this.#rooms = rooms;
+    this.#crashes = new SlidingWindow(rooms.limits.crashes);
+    this.plan = plan;
+    this.#isKept = isKept;
+    if (block !== null) this.#state = { kind: 'blocked', detail: block };
+  }
+
+  get state(): KeyState {
+    return this.#state;
+  }
+
+  get worker(): LiveWorker | null {
+    return 'worker' in this.#state ? this.#state.worker : null;
+  }
+
+  get underWay(): number {
+    return this.#workers().reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== null;
+  }
+
+  /** Of the worker that gets the work, and of a changed version that was refused. */
+  get problems(): Problems {
+    const present = this.#state.kind === 'unloadable' ? this.#state.problems : this.worker?.problems;
+    return new Map([...(present ?? []), ...this.#succession.problems]);
+  }
+
+  countCrashes(): number {
+    return this.#crashes.count(this.#rooms.clock.monotonicMs());
+  }
+
+  declare(plan: ResidentPlan, isKept: boolean): void {
+    this.#closed = null;
+    this.#isKept = isKept;
+    const isChanged = plan.digest !== this.plan.digest;
+    this.plan = plan;
+    if (!isChanged) return;
+    this.#succession.forgetRefusal();
+    if (this.#state.kind === 'unloadable') this.#state = IDLE;
+    this.#goOn();
+  }
+
+  submit(work: Work): void {
+    const refusal = this.#closed ?? findRefusal(this.#state);
+    if (refusal !== null) return failWork(work, refusal);
+    if (this.#state.kind === 'ready') return this.#give(this.#state.worker, work);
+    this.#queue.push(work);
+    this.#goOn();
+  }
+
+  answerStep(work: Work, ordinal: number, outcome: { readonly ok: boolean; readonly value: unknown }): void {
+    for (const worker of this.#workers()) worker.answerStep(work, ordinal, outcome);
+  }
+
+  abandon(work: Work, why: string): void {
+    if (this.#workers().some((worker) => worker.abandon(work, why)) || !this.#queue.includes(work)) return;
+    this.#queue = this.#queue.filter((queued) => queued !== work);
+    failWork(work, { kind: 'aborted', detail: why });
+  }
+
+  /** Finishes what is under way. What came meanwhile, or a kept key, starts the next one. */
+  async drain(): Promise<void> {
+    const { worker } = this;
+    this.#succession.endTrial();
+    if (worker === null) return;
+    this.#state = { kind: 'draining', worker };
+    worker.stop(this.#rooms.limits.drainMs);
+    await worker.ended;
+  }
+
+  /** At once: what is under way is repeated as its kind says. */
+  evict(): Promise<void> {
+    this.#isWanted = false;
+    if (this.underWay > 0) this.worker?.kill();
+    return this.drain();
+  }
+
+  async restart(): Promise<void> {
+    this.reset({ isBlockKept: true });
+    const workers = this.#workers();
+    for (const worker of workers) worker.kill();
+    await Promise.all(workers.map(({ ended }) => ended));
+    this.#endWait();
+    this.#goOn({ isNeeded: true });
+  }
+
+  reset({ isBlockKept = false } = {}): void {
+    if (this.#state.kind === 'blocked' && isBlockKept) return;
+    this.#crashes.clear();
+    if (this.#state.kind === 'blocked' || this.#state.kind === 'unloadable') this.#state = IDLE;
+  }
+
+  withdraw(): Promise<void> {
+    return this.#close(WITHDRAWN, (worker) => worker.stop(this.#rooms.limits.drainMs));
+  }
+
+  /** `graceMs` 0 ends it at once. */
+  shutdown(graceMs: number): Promise<void> {
+    return this.#close(STOPPING, (worker) => (graceMs === 0 ? worker.kill() : worker.stop(graceMs)));
+  }
+
+  async #close(why: GuestFailure, end: (worker: LiveWorker) => void): Promise<void> {
+    this.#closed = why;
+    this.#isWanted = false;
+    this.#endWait();
+    for (const work of this.#queue.splice(0)) failWork(work, why);
+    const workers = this.#workers();
+    if (this.worker !== null) this.#state = { kind: 'draining', worker: this.worker };
+    this.#succession.endTrial();
+    for (const worker of workers) end(worker);
+    await Promise.all(workers.map(({ ended }) => ended));
+  }
+
+  #workers(): LiveWorker[] {
+    const beside = this.#succession.workers();
+    return this.worker === null ? beside : [this.worker, ...beside];
+  }
+
+  #give(worker: LiveWorker, work: Work): void {
+    const name = work.kind === 'compute' ? work.order.name : (worker.plan.modules[0]?.name ?? '');
+    const problem = worker.problems.get(name);
+    if (problem !== undefined) return failWork(work, { kind: 'invalid', detail: problem });
+    worker.give(work);
+  }
+
+  /** Starts what is needed: a worker for the work, or a trial of a changed plan. */
+  #goOn({ isNeeded = this.#queue.length > 0 || (this.#isKept && this.#isWanted) } = {}): void {
+    if (this.#closed !== null) return;
+    if (this.#state.kind === 'ready')
+      this.#succession.consider(this.#state.worker, this.plan, () => this.#launch());
+    else if (this.#state.kind === 'idle' && isNeeded && !this.#succession.isClearing)
+      // RE2
+      this.#state = { kind: 'starting', worker: this.#launch() };
+  }
+
+  #launch(): LiveWorker {
+    this.starts += 1;
+    this.#isWanted = true;
+    return new LiveWorker(this.#rooms, this.plan, {
+      onReady: (worker) =>
+        this.#succession.isTrial(worker) ? this.#judgeTrial(worker) : this.#becomeReady(worker),
+      onReport: (line) => this.#rooms.reports.reported(this, line),
+      onIdle: (worker) => void (!this.#isKept && worker === this.worker && this.evict()),
+      onEnded: (worker, ending, unanswered) => this.#forget(worker, ending, unanswered),
+    });
+  }
+
+  #becomeReady(worker: LiveWorker): void {
+    if (this.#state.kind !== 'starting') return;
+    if (worker.problems.size === worker.plan.modules.length) return this.#refuseAll(worker);
+    this.#serveWith(worker);
+    this.#goOn();
+  }
+
+  #serveWith(worker: LiveWorker): void {
+    this.#rooms.reports.started(this, worker);
+    this.#state = { kind: 'ready', worker };
+    for (const work of this.#queue.splice(0)) this.#give(worker, work);
+  }
+
+  /** None of its files could be loaded. */
+  #refuseAll(worker: LiveWorker): void {
+    const { problems, plan } = worker;
+    this.#succession.leave(worker);
+    worker.kill();
+    this.#state = plan.digest === this.plan.digest ? { kind: 'unloadable', problems } : IDLE;
+    for (const work of this.#queue.splice(0)) this.submit(work);
+  }
+
+  #judgeTrial(trial: LiveWorker): void {
+    const old = this.worker;
+    const problems = this.#succession.judge(trial, old);
+    if (problems !== null) return this.#rooms.reports.refused(this, problems);
+    this.#succession.leave(old);
+    old?.stop(this.#rooms.limits.drainMs);
+    this.#serveWith(trial);
+  }
+
+  #forget(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void {
+    const refused = this.#succession.forget(worker, ending);
+    if (refused !== null) this.#rooms.reports.refused(this, refused);
+    if (worker === this.worker) this.#loseWorker(worker, ending);
+    this.#rooms.reports.ended(this, worker, ending);
+    for (const work of unanswered) this.#sendAgain(work, ending);
+    this.#goOn();
+  }
+
+  #loseWorker(worker: LiveWorker, ending: ResidentEnding): void {
+    const isCrash = !worker.isEndAsked && this.#closed === null;
+    if (isCrash && this.#crashes.add(this.#rooms.clock.monotonicMs())) return this.#block(ending); // RE4
+    const trial = this.#succession.takeTrial();
+    if (trial !== null) this.#state = { kind: 'starting', worker: trial }; // KW2
+    else this.#state = isCrash ? { kind: 'waiting', cancel: this.#respawnLater() } : IDLE;
+  }
+
+  #block(ending: ResidentEnding): void {
+    this.#state = { kind: 'blocked', detail: describeEnding(ending) };
+    this.#succession.endTrial();
+    this.#rooms.reports.blocked(this, ending);
+    for (const work of this.#queue.splice(0)) this.submit(work);
+  }
+
+  #respawnLater(): () => void {
+    return this.#rooms.clock.setTimer(this.#rooms.limits.respawnMs, () => this.#endWait());
+  }
+
+  #endWait(): void {
+    if (this.#state.kind !== 'waiting') return;
+    this.#state.cancel();
+    this.#state = IDLE;
+    this.#goOn();
+  }
+
+  /** RE3. */
+  #sendAgain(work: Work, ending: ResidentEnding): void {
+    if (this.#closed === null && isRepeated(work)) this.submit(work);
+    else failWork(work, { kind: 'crashed', detail: describeEnding(ending) });
+  }
+}

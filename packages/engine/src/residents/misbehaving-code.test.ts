@@ -1,0 +1,86 @@
+/** A sense that misbehaves, one way each, within its thread: it fails, its sibling and its next compute are served. */
+import { expect, it } from 'vitest';
+import { containing, senseThat, serve } from './fixtures/serve-code.ts';
+
+/** The failure of one compute; its sibling and its next compute are served. */
+async function failOnce(code: string, before = '', limits = {}): Promise<unknown> {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      // In a file: what a failed compute sets in its state is undone.
+      `const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs');
+    const mark = process.env.CAISSON_STATE + '/done';
+    if (existsSync(mark)) return emit('again');
+    writeFileSync(mark, ''); ${code}`,
+      before,
+    ),
+  );
+  await resident.next('ready');
+  const { failure } = await resident.compute('bad', limits);
+  expect((await resident.compute('fine')).signals).toEqual([{ name: 'fine', payload: null }]);
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'again', payload: null }]);
+  resident.process.kill();
+  await resident.ended;
+  expectNothingLeft();
+  return failure;
+}
+
+it.each([
+  ['throws', `throw new Error('broken');`, { kind: 'threw', detail: containing('broken') }],
+  [
+    'throws what is no error',
+    `throw { toString() { throw 1; } };`,
+    { kind: 'threw', detail: containing('no text') },
+  ],
+  [
+    'rejects later',
+    `Promise.reject(new Error('late')); await new Promise(() => setInterval(() => {}, 1000));`,
+    { kind: 'threw', detail: containing('late') },
+  ],
+  ['exits', `process.exit(3);`, { kind: 'exited', detail: containing('code 3') }],
+  ['aborts', `process.abort();`, { kind: 'threw', detail: containing('not supported') }],
+  [
+    'exhausts its heap',
+    `const all = []; for (;;) all.push(new Array(1000).fill(Math.random()));`,
+    { kind: 'memory', detail: 'its heap is exhausted' },
+  ],
+  [
+    'emits what is no JSON',
+    `emit('x', { n: 1n });`,
+    { kind: 'invalid', detail: containing('cannot be written as JSON') },
+  ],
+  ['emits under no name', `emit('No Name');`, { kind: 'invalid', detail: containing('no name of a signal') }],
+  [
+    'emits too much',
+    `emit('x', 'x'.repeat(70_000));`,
+    { kind: 'invalid', detail: containing('at most 65536') },
+  ],
+])('a sense that %s fails, and its group goes on', async (_what, code, failure) => {
+  expect(await failOnce(code)).toEqual(failure);
+});
+
+it.each([
+  ['loops forever', `for (;;);`],
+  ['blocks in Atomics.wait', `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`],
+  ['never resolves', `await new Promise(() => setInterval(() => {}, 1000));`],
+  ['loops in promises', `for (;;) await null;`],
+  ['logs without end', `for (;;) log('again');`],
+  ['prints without end', `for (;;) console.log('x'.repeat(1000));`],
+])('a sense that %s is ended after its time and its grace', async (_what, code) => {
+  expect(await failOnce(code, '', { timeoutMs: 300, graceMs: 100 })).toEqual({
+    kind: 'timeout',
+    detail: 'it took longer than 300 ms',
+  });
+});
+
+it('a sense that stops when its signal is aborted keeps its thread', async () => {
+  const { resident } = await serve(
+    senseThat(
+      `n += 1; if (n > 1) return emit('n', n);
+      await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)));`,
+      'let n = 0;',
+    ),
+  );
+  const { failure } = await resident.compute('bad', { timeoutMs: 100, graceMs: 5000 });
+  expect(failure?.kind).toBe('timeout');
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: 2 }]);
+});

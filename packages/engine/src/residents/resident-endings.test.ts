@@ -1,0 +1,175 @@
+/** Code that takes its whole process down, or tries to: a typed end each time, and nothing is left. */
+import { findByMarker, MARKER_NAME } from '@caisson/ground';
+import { expect, it } from 'vitest';
+import { computeOrder } from './fixtures/open-starter.ts';
+import { containing, senseThat, serve } from './fixtures/serve-code.ts';
+
+it('a sense in a system call that does not return takes its process down, after its own failure is reported', async () => {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(`execFileSync('sleep', ['600']);`, `import { execFileSync } from 'node:child_process';`),
+  );
+  await resident.next('ready');
+  const { failure } = await resident.compute('bad', { timeoutMs: 200, graceMs: 100 });
+  expect(failure?.kind).toBe('timeout');
+  expect(await resident.ended).toEqual({
+    why: 'signal',
+    detail: 'it was ended by SIGKILL',
+    stderrTail: containing('bad could not be stopped'),
+  });
+  expectNothingLeft();
+});
+
+it('a process that the code started and detached ends with the resident', async () => {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `spawn('sh', ['-c', 'setsid sleep 600 & setsid sleep 600'], { detached: true, stdio: 'ignore' }).unref();`,
+      `import { spawn } from 'node:child_process';`,
+    ),
+  );
+  expect((await resident.compute('bad')).failure).toBeUndefined();
+  expect(findByMarker(MARKER_NAME, resident.process.resident).length).toBeGreaterThan(0);
+  await resident.process.send({ kind: 'stop', graceMs: 0 });
+  expect((await resident.ended).why).toBe('stopped');
+  expectNothingLeft();
+});
+
+it.each([
+  ['garbage', `writeSync(3, 'garbage\\n');`],
+  ['a line without end', `for (;;) writeSync(3, 'x'.repeat(65536));`],
+  [
+    'an answer that nobody asked for',
+    `writeSync(3, JSON.stringify({ kind: 'computed', id: 'c0', durationMs: 0, signals: [] }) + '\\n');`,
+  ],
+  ['a line of an unknown kind', `writeSync(3, '{"kind":"unknown"}\\n');`],
+])('code that writes %s to the channel by hand ends its resident', async (_what, code) => {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `try { ${code} } catch (e) { if (e.code !== 'EAGAIN') throw e; } await new Promise(() => setInterval(() => {}, 1000));`,
+      `import { writeSync } from 'node:fs';`,
+    ),
+  );
+  await resident.next('ready');
+  await resident.process.send(computeOrder('bad'));
+  expect((await resident.ended).why).toBe('protocol');
+  expectNothingLeft();
+});
+
+it('code that stops its own process is found by its silence', async () => {
+  const { resident, expectNothingLeft } = await serve(senseThat(`process.kill(process.pid, 'SIGSTOP');`), {
+    times: { unresponsiveMs: 500 },
+  });
+  await resident.next('ready');
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'unresponsive' });
+  expectNothingLeft();
+});
+
+it('code that kills its own process ends as a signal', async () => {
+  const { resident, expectNothingLeft } = await serve(senseThat(`process.kill(process.pid, 'SIGKILL');`));
+  await resident.next('ready');
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'signal', detail: 'it was ended by SIGKILL' });
+  expectNothingLeft();
+});
+
+it('code that stops its process while it is loaded is never ready', async () => {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat('', `process.kill(process.pid, 'SIGSTOP');`),
+    { times: { readyMs: 1500 } },
+  );
+  expect(await resident.ended).toMatchObject({ why: 'not-ready' });
+  expectNothingLeft();
+});
+
+it('a file that never finishes loading, throws, exits or is no sense costs itself only', async () => {
+  const { resident } = await serve('for (;;);', {
+    times: { readyMs: 12_000 },
+    files: {
+      throws: `throw new Error('at once');`,
+      exits: `process.exit(1);`,
+      other: `export default 5;`,
+      missing: `import './nowhere.ts';`,
+      syntax: `export default {`,
+    },
+  });
+  const { modules } = await resident.next('ready');
+  expect(Object.fromEntries(modules.map(({ name, problem }) => [name, problem]))).toEqual({
+    bad: containing('did not load within'),
+    fine: undefined,
+    throws: containing('at once'),
+    exits: containing('ended while it was loaded'),
+    other: containing('defineSense'),
+    missing: containing('nowhere.ts'),
+    syntax: expect.any(String),
+  });
+  expect((await resident.compute('fine')).failure).toBeUndefined();
+});
+
+it('code that fills its disk is ended', async () => {
+  const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 4 * 1024 ** 2 };
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `for (let n = 0; ; n += 1) { writeFileSync(process.env.CAISSON_STATE + '/' + n, Buffer.alloc(1024 ** 2)); await new Promise((r) => setTimeout(r, 50)); }`,
+      `import { writeFileSync } from 'node:fs';`,
+    ),
+    { grant: { limits } },
+  );
+  await resident.next('ready');
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'disk', detail: containing('the limit is 4194304') });
+  expectNothingLeft();
+}, 20_000);
+
+it('code that takes more memory than its sandbox has ends as memory', async () => {
+  const limits = { memory: 160 * 1024 ** 2, pids: 128, disk: 256 * 1024 ** 2 };
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(`const all = []; for (;;) all.push(Buffer.alloc(8 * 1024 ** 2, 1));`),
+    { grant: { limits } },
+  );
+  await resident.next('ready');
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'memory' });
+  expectNothingLeft();
+}, 20_000);
+
+it('code that patches globals harms itself at most', async () => {
+  const { resident } = await serve(
+    senseThat(
+      `emit('ok');`,
+      `JSON.stringify = () => 'x'; JSON.parse = () => null; Promise.prototype.then = undefined;
+       Array.prototype.push = () => 0; globalThis.process = undefined; Object.prototype.toString = null;`,
+    ),
+  );
+  const bad = await resident.compute('bad', { timeoutMs: 500, graceMs: 100 });
+  expect(bad).toMatchObject({ kind: 'computed' });
+  expect((await resident.compute('fine')).signals).toEqual([{ name: 'fine', payload: null }]);
+});
+
+it('code that keeps a server and a socket open is served and ended as any other', async () => {
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `const server = createServer().listen(0, '127.0.0.1'); await once(server, 'listening');
+       const socket = connect(server.address().port, '127.0.0.1'); await once(socket, 'connect'); emit('open');`,
+      `import { connect, createServer } from 'node:net'; import { once } from 'node:events';`,
+    ),
+  );
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'open', payload: null }]);
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'open', payload: null }]);
+  await resident.process.send({ kind: 'stop', graceMs: 0 });
+  expect((await resident.ended).why).toBe('stopped');
+  expectNothingLeft();
+});
+
+it('log lines beyond the rate are counted', async () => {
+  const { resident } = await serve(
+    senseThat(
+      `const line = JSON.stringify({ kind: 'logged', name: 'bad', text: 'x' }) + '\\n';
+      for (let n = 0; n < 2000; n += 1) { try { writeSync(3, line); } catch { n -= 1; await new Promise((r) => setTimeout(r, 5)); } }`,
+      `import { writeSync } from 'node:fs';`,
+    ),
+  );
+  await resident.compute('bad');
+  const dropped = (): number =>
+    resident.lines.reduce((sum, line) => sum + (line.kind === 'log-dropped' ? line.lines : 0), 0);
+  await expect.poll(dropped, { timeout: 15_000 }).toBeGreaterThan(1000);
+}, 20_000);

@@ -1,0 +1,211 @@
+/** Turns of a workflow: the router, roles, steps and their replay. */
+import { createHash } from 'node:crypto';
+import { describeStep, type RecordedStep, type ResidentLine, type StepRequest } from '@caisson/protocol';
+import { expect, it } from 'vitest';
+import { openStarter, startResident, type Resident } from './fixtures/open-starter.ts';
+
+const FLOW = `
+  import { defineWorkflow } from 'caisson';
+  export default defineWorkflow<{ first: string }>({
+    route: ({ payload, messages }) => (messages.length === 0 ? payload.first : messages.length === 1 ? 'report' : null),
+    roles: {
+      async fix({ dispatch, step, log }) {
+        const at = await step('at', () => 7);
+        log('before');
+        const run = await dispatch({ task: 'fix it ' + at });
+        log('after');
+        return { status: run.status };
+      },
+      report: ({ messages }) => 'was ' + messages[0].content.status,
+      throws() { throw new Error('broken role'); },
+      async fails({ sleep }) { await sleep(5); },
+      loops() { for (;;); },
+      big: () => 'x'.repeat(70_000),
+      exits() { process.exit(1); },
+      async waits({ sleep }) { await sleep(1e9); },
+      async misuses({ ask }) { await ask({ question: 'ok?' }); },
+    },
+  });`;
+
+let turns = 0;
+
+function turnOrder(first: string, more: object = {}) {
+  turns += 1;
+  return {
+    kind: 'turn' as const,
+    id: `t${turns}`,
+    threadId: 'thread_a',
+    round: 0,
+    trigger: { kind: 'user' as const },
+    payload: { first },
+    messages: [],
+    steps: [],
+    graceMs: 100,
+    ...more,
+  };
+}
+
+async function open(times: Parameters<typeof openStarter>[0] = {}): Promise<Resident> {
+  const { starter, plan } = await openStarter(times);
+  const resident = await startResident(starter, plan('workflow', { flow: FLOW }));
+  expect((await resident.next('ready')).modules).toEqual([{ name: 'flow' }]);
+  return resident;
+}
+
+const outcomeOf = async (resident: Resident, id: string): Promise<unknown> =>
+  (await resident.next('turned', (line) => line.id === id)).outcome;
+
+const stepOf = (resident: Resident, id: string, ordinal: number) =>
+  resident.next('step', (line) => line.id === id && line.ordinal === ordinal);
+
+const record = (ordinal: number, request: StepRequest, value?: unknown): RecordedStep => ({
+  ordinal,
+  kind: request.kind,
+  digest: createHash('sha256').update(describeStep(request)).digest('hex'),
+  ...(value === undefined ? {} : { outcome: { ok: true, value } }),
+});
+
+const DISPATCH: StepRequest = { kind: 'dispatch', request: { task: 'fix it 7' }, waits: true };
+
+it('a role asks for steps, gets their outcomes, and makes its message', async () => {
+  const resident = await open();
+  const order = turnOrder('fix');
+  await resident.process.send(order);
+  expect((await stepOf(resident, order.id, 0)).request).toEqual({ kind: 'value', name: 'at', value: 7 });
+  await resident.process.send({ kind: 'step-done', id: order.id, ordinal: 0, ok: true, value: 7 });
+  expect((await stepOf(resident, order.id, 1)).request).toEqual(DISPATCH);
+  await resident.process.send({
+    kind: 'step-done',
+    id: order.id,
+    ordinal: 1,
+    ok: true,
+    value: { status: 'succeeded' },
+  });
+  const message = { kind: 'message', role: 'fix', content: { status: 'succeeded' } };
+  expect(await outcomeOf(resident, order.id)).toEqual(message);
+  const messages = [{ round: 0, role: 'fix', content: message.content }];
+  const next = turnOrder('fix', { round: 1, messages });
+  await resident.process.send(next);
+  expect(await outcomeOf(resident, next.id)).toEqual({
+    kind: 'message',
+    role: 'report',
+    content: 'was succeeded',
+  });
+  const last = turnOrder('fix', { round: 2, messages: [...messages, ...messages] });
+  await resident.process.send(last);
+  expect(await outcomeOf(resident, last.id)).toEqual({ kind: 'end' });
+});
+
+it('recorded outcomes are replayed in silence; a step without one is asked for again', async () => {
+  const resident = await open();
+  const value = record(0, { kind: 'value', name: 'at', value: null }, 7);
+  const replayed = turnOrder('fix', { steps: [value, record(1, DISPATCH, { status: 'failed' })] });
+  await resident.process.send(replayed);
+  expect(await outcomeOf(resident, replayed.id)).toMatchObject({
+    kind: 'message',
+    content: { status: 'failed' },
+  });
+  const texts = (lines: readonly ResidentLine[]) =>
+    lines.flatMap((line) => (line.kind === 'logged' ? [line.text] : []));
+  expect(texts(resident.lines)).toEqual(['after']);
+  expect(resident.lines.filter(({ kind }) => kind === 'step')).toEqual([]);
+  const open1 = turnOrder('fix', { steps: [value, record(1, DISPATCH)] });
+  await resident.process.send(open1);
+  expect((await stepOf(resident, open1.id, 1)).request).toEqual(DISPATCH);
+});
+
+it('a role that asks for something else than is recorded has changed', async () => {
+  const resident = await open();
+  const order = turnOrder('fix', { steps: [record(0, { kind: 'sleep', ms: 5 }, null)] });
+  await resident.process.send(order);
+  expect(await outcomeOf(resident, order.id)).toMatchObject({
+    kind: 'failed',
+    role: 'fix',
+    failure: { kind: 'changed' },
+  });
+});
+
+it.each([
+  ['throws', 'threw', 'broken role'],
+  ['big', 'invalid', 'at most 65536'],
+  ['exits', 'exited', 'code 1'],
+  ['nobody', 'invalid', 'none of its roles'],
+])('the role %s fails as %s', async (role, kind, detail) => {
+  const resident = await open();
+  const order = turnOrder(role);
+  await resident.process.send(order);
+  expect(await outcomeOf(resident, order.id)).toMatchObject({
+    kind: 'failed',
+    failure: { kind, detail: expect.stringContaining(detail) },
+  });
+});
+
+it('the error of a step is thrown in the role', async () => {
+  const resident = await open();
+  const order = turnOrder('fails');
+  await resident.process.send(order);
+  await stepOf(resident, order.id, 0);
+  await resident.process.send({
+    kind: 'step-done',
+    id: order.id,
+    ordinal: 0,
+    ok: false,
+    value: { message: 'no' },
+  });
+  expect(await outcomeOf(resident, order.id)).toMatchObject({
+    failure: { kind: 'threw', detail: expect.stringContaining('no') },
+  });
+});
+
+it('a call with the wrong argument fails its role, with what it needs', async () => {
+  const { starter, plan } = await openStarter();
+  const resident = await startResident(starter, plan('workflow', { flow: FLOW }));
+  await resident.next('ready');
+  const order = turnOrder('misuses');
+  await resident.process.send(order);
+  const { outcome } = await resident.next('turned', ({ id }) => id === order.id);
+  const detail = expect.stringContaining('needs a text as its question') as string;
+  expect(outcome).toMatchObject({ kind: 'failed', role: 'misuses', failure: { detail } });
+});
+
+it('a turn that is given up is ended, also in a loop, and the others go on', async () => {
+  const resident = await open();
+  const [loop, wait] = [turnOrder('loops'), turnOrder('fails')];
+  await resident.process.send(loop);
+  await resident.process.send(wait);
+  await stepOf(resident, wait.id, 0);
+  await resident.process.send({ kind: 'abandon', id: loop.id, why: 'cancelled', graceMs: 100 });
+  expect(await outcomeOf(resident, loop.id)).toEqual({
+    kind: 'failed',
+    failure: { kind: 'aborted', detail: 'cancelled' },
+  });
+  await resident.process.send({ kind: 'step-done', id: wait.id, ordinal: 0, ok: true, value: null });
+  expect(await outcomeOf(resident, wait.id)).toMatchObject({ kind: 'message', role: 'fails' });
+});
+
+it('stop waits for turns that do something, up to the grace, and not for one that waits for a step', async () => {
+  const waiting = await open();
+  const wait = turnOrder('waits');
+  await waiting.process.send(wait);
+  await stepOf(waiting, wait.id, 0);
+  await waiting.process.send({ kind: 'stop', graceMs: 60_000 });
+  expect((await waiting.ended).why).toBe('stopped');
+  const busy = await open();
+  await busy.process.send(turnOrder('loops'));
+  await busy.process.send({ kind: 'stop', graceMs: 300 });
+  expect((await busy.ended).why).toBe('stopped');
+});
+
+it('a role that loops without end is ended when it has been silent for too long; one that waits is not', async () => {
+  const resident = await open({ unresponsiveMs: 500 });
+  const [loop, wait] = [turnOrder('loops'), turnOrder('waits')];
+  await resident.process.send(wait);
+  await stepOf(resident, wait.id, 0);
+  await resident.process.send(loop);
+  expect(await outcomeOf(resident, loop.id)).toEqual({
+    kind: 'failed',
+    failure: { kind: 'timeout', detail: 'its code did not give its thread back for 1500 ms' },
+  });
+  await resident.process.send({ kind: 'step-done', id: wait.id, ordinal: 0, ok: true, value: null });
+  expect(await outcomeOf(resident, wait.id)).toEqual({ kind: 'message', role: 'waits', content: null });
+});

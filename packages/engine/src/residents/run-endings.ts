@@ -1,0 +1,36 @@
+/** Endings of runs, whichever process recorded them, from where the last daemon was. */
+import { isEnding, statusOfEnding, TERMINAL_TYPES } from '@caisson/protocol';
+import type { EventFeed, PublishedEvent } from '../ledger/index.ts';
+import { DeliveryCursor, type DeliveryCursorOptions } from './delivery-cursor.ts';
+import { followFeed } from './follow-feed.ts';
+
+export interface RunEndingsOptions extends DeliveryCursorOptions {
+  readonly feed: Pick<EventFeed, 'read'>;
+  /** Resolves when all that it caused is done. */
+  onEnded(run: { readonly runId: string; readonly status: string }): Promise<unknown>;
+}
+
+/** Returns an idempotent stop. */
+export function followRunEndings(options: RunEndingsOptions): () => void {
+  const cursor = new DeliveryCursor(options, 'run-endings');
+  const closing = new AbortController();
+  const deliver = async (offset: number, runId: string, status: string): Promise<void> => {
+    cursor.begin(offset);
+    await options.onEnded({ runId, status });
+    if (!closing.signal.aborted) cursor.end(offset);
+  };
+  const onEvent = (event: PublishedEvent): void => {
+    if (!isEnding(event) || event.runId === null) return;
+    const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
+    const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
+    void deliver(event.offset, event.runId, statusOfEnding(event.type, failure, cause));
+  };
+  const { feed, clock, warn } = options;
+  const onFailed = ({ message }: Error): void => warn(`endings of runs wait to start senses: ${message}`);
+  const findStart = (): number => cursor.offset;
+  void followFeed({ feed, clock, types: TERMINAL_TYPES, findStart, onEvent, onFailed }, closing.signal);
+  return () => {
+    closing.abort();
+    cursor.save();
+  };
+}

@@ -1,0 +1,218 @@
+import { createManualClock } from '@caisson/ground';
+import type { ComputeCause, ResidentView } from '@caisson/protocol';
+import { expect, test } from 'vitest';
+import { createMemoryLedger, createRecorder, type PublishedEvent } from '../ledger/index.ts';
+import type { ComputeOutcome, SenseSettings } from './contract.ts';
+import { settle } from './fixtures/open-runtime.ts';
+import { createSenses } from './senses.ts';
+
+const grant = { read: [], write: [], hosts: [], limits: { memory: 1, pids: 1, disk: 1 } };
+const sense = (name: string, rest: Partial<SenseSettings> = {}): SenseSettings => ({
+  name,
+  file: `/project/${name}.ts`,
+  group: name,
+  on: [],
+  throttleMs: 0,
+  timeoutMs: 30_000,
+  graceMs: 5000,
+  grant,
+  ...rest,
+});
+
+/** Computes that a test ends, or that end at once. */
+function openSenses(isInstant = true) {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock });
+  const events: PublishedEvent[] = [];
+  recorder.listen((event) => events.push(event));
+  const computes: { name: string; cause: ComputeCause; end: (outcome?: ComputeOutcome) => void }[] = [];
+  const emitted: unknown[] = [];
+  const delivered: unknown[] = [];
+  const recordedSignals = { gate: Promise.resolve() };
+  const idle: ResidentView = { key: '', state: 'ready', serves: [], crashes: 0, starts: 0, underWay: 0 };
+  const state = { view: idle };
+  const senses = createSenses({
+    clock,
+    runtime: {
+      compute(_key, { name, cause }) {
+        const { promise, resolve } = Promise.withResolvers<ComputeOutcome>();
+        const end = (outcome: ComputeOutcome = { durationMs: 3, signals: [] }): void => resolve(outcome);
+        computes.push({ name, cause, end });
+        if (isInstant) end();
+        return promise;
+      },
+      delivered: (...given) => void delivered.push(given),
+      view: () => state.view,
+    },
+    signals: {
+      async emit(...given) {
+        await recordedSignals.gate;
+        emitted.push(given);
+      },
+    },
+    record: recorder.of(null),
+    warn: () => undefined,
+  });
+  const advance = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settle();
+  };
+  const kinds = (): string[] => computes.map(({ cause }) => cause.kind);
+  return { clock, senses, computes, kinds, emitted, delivered, events, advance, state, recordedSignals };
+}
+
+test('a sense computes at each interval, with one timer for all of them', async () => {
+  const { senses, computes, advance, clock, events } = openSenses();
+  senses.set([sense('a', { intervalMs: 1000 }), sense('b', { intervalMs: 2000 }), sense('c')]);
+  for (let second = 0; second < 4; second += 1) {
+    expect(clock.pendingTimers()).toBe(1);
+    await advance(1000);
+  }
+  expect(computes.map(({ name }) => name)).toEqual(['a', 'a', 'b', 'a', 'a', 'b']);
+  expect(events.map(({ type }) => type)).toEqual(Array(6).fill('sense.computed'));
+  expect(senses.views()[0]).toEqual({
+    name: 'a',
+    group: 'a',
+    file: '/project/a.ts',
+    state: 'ready',
+    intervalMs: 1000,
+    on: [],
+    isComputing: false,
+    computes: 4,
+    failures: 0,
+    lastComputeAt: '2026-01-01T00:00:04.000Z',
+    lastDurationMs: 3,
+    nextAt: '2026-01-01T00:00:05.000Z',
+  });
+  senses.stop();
+  expect(clock.pendingTimers()).toBe(0);
+});
+
+test('after the machine slept there is one compute, not one for each missed time', async () => {
+  const { senses, computes, advance, clock } = openSenses();
+  senses.set([sense('a', { intervalMs: 1000 })]);
+  // A machine that sleeps calls no timer until it wakes up.
+  const { monotonicMs } = clock;
+  clock.monotonicMs = () => monotonicMs() + 3_600_000;
+  const { setTimer } = clock;
+  let timers = 0;
+  clock.setTimer = (ms, work) => {
+    timers += 1;
+    return setTimer(ms, work);
+  };
+  await advance(1000);
+  expect([computes.length, timers]).toEqual([1, 1]);
+  await advance(999);
+  expect(computes.length).toBe(1);
+  await advance(1);
+  expect(computes.length).toBe(2);
+});
+
+test('one compute at a time: a time that comes meanwhile is skipped, and triggers become one', async () => {
+  const { senses, computes, kinds, advance } = openSenses(false);
+  senses.set([sense('a', { intervalMs: 1000 })]);
+  await advance(1000);
+  await advance(1000);
+  expect(computes.length).toBe(1);
+  const causes = [{ signalId: 's', name: 'red', sense: 'b' }];
+  const requests = [
+    senses.request('a', { kind: 'files', paths: ['x', 'y'] }),
+    senses.request('a', { kind: 'files', paths: ['y', 'z'] }),
+  ];
+  computes[0]?.end();
+  await settle();
+  expect(computes[1]?.cause).toEqual({ kind: 'files', paths: ['x', 'y', 'z'] });
+  const cause = { kind: 'signal', name: 'red', signalId: 's', payload: 1 } as const;
+  requests.push(senses.request('a', cause, causes), senses.request('a', { kind: 'files', paths: ['q'] }));
+  computes[1]?.end();
+  await settle();
+  computes[2]?.end();
+  await Promise.all(requests);
+  expect(kinds()).toEqual(['interval', 'files', 'signal']);
+});
+
+test('each request of a person is a compute of its own, in order', async () => {
+  const { senses, computes } = openSenses();
+  senses.set([sense('a')]);
+  const outcomes = Array.from({ length: 50 }, () => senses.request('a', { kind: 'user' }));
+  await Promise.all(outcomes);
+  expect(computes.length).toBe(50);
+});
+
+test('a throttle makes one compute of what comes within it, and everyone gets its outcome', async () => {
+  const { senses, computes, advance } = openSenses();
+  senses.set([sense('a', { throttleMs: 10_000 })]);
+  await senses.request('a', { kind: 'user' });
+  const outcomes = Array.from({ length: 5 }, () => senses.request('a', { kind: 'user' }));
+  await advance(9999);
+  expect(computes.length).toBe(1);
+  await advance(1);
+  expect((await Promise.all(outcomes)).length).toBe(5);
+  expect(computes.length).toBe(2);
+});
+
+test('the next compute begins when the signals of the one before are recorded', async () => {
+  const { senses, computes, emitted, recordedSignals } = openSenses(false);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  recordedSignals.gate = promise;
+  senses.set([sense('a')]);
+  const first = senses.request('a', { kind: 'user' });
+  void senses.request('a', { kind: 'user' });
+  computes[0]?.end({ durationMs: 1, signals: [{ name: 'red', payload: 1 }] });
+  await settle();
+  expect([computes.length, emitted]).toEqual([1, []]);
+  resolve();
+  expect((await first).signals.length).toBe(1);
+  expect([computes.length, emitted.length]).toEqual([2, 1]);
+});
+
+test('a compute that failed emits nothing and is counted with its problem', async () => {
+  const { senses, computes, emitted } = openSenses(false);
+  senses.set([sense('a')]);
+  const outcome = senses.request('a', { kind: 'user' });
+  const failure = { kind: 'timeout', detail: 'after 30 s' } as const;
+  computes[0]?.end({ durationMs: 30_000, signals: [{ name: 'red', payload: 1 }], failure });
+  expect((await outcome).failure).toEqual(failure);
+  expect(emitted).toEqual([]);
+  expect(senses.views()[0]).toMatchObject({
+    computes: 1,
+    failures: 1,
+    lastProblem: 'timeout: after 30 s',
+  });
+});
+
+test('a sense whose worker is blocked is not computed by its interval, and a person gets the reason', async () => {
+  const { senses, computes, advance, state } = openSenses();
+  state.view = { ...state.view, state: 'blocked' };
+  senses.set([sense('a', { intervalMs: 1000 })]);
+  await advance(5000);
+  expect(computes.length).toBe(0);
+  await senses.request('a', { kind: 'user' });
+  expect(computes.length).toBe(1);
+});
+
+test('a reload keeps the times and counts of a sense, and ends what waits of one that is gone', async () => {
+  const { senses, computes, advance } = openSenses(false);
+  senses.set([sense('a', { intervalMs: 1000 }), sense('b')]);
+  await advance(600);
+  const first = senses.request('b', { kind: 'user' });
+  const waiting = senses.request('b', { kind: 'user' });
+  senses.set([sense('a', { intervalMs: 1000, throttleMs: 5 })]);
+  await advance(400);
+  expect(computes.map(({ name }) => name)).toEqual(['b', 'a']);
+  expect((await waiting).failure?.kind).toBe('invalid');
+  computes[0]?.end();
+  expect((await first).failure).toBeUndefined();
+  expect((await senses.request('b', { kind: 'user' })).failure?.kind).toBe('aborted');
+});
+
+test('what a lost answer emitted is recorded, and its worker may forget it', async () => {
+  const { senses, emitted, delivered } = openSenses();
+  senses.set([sense('a', { group: 'g' })]);
+  const emission = { computeId: 'compute_1', signals: [{ name: 'red', payload: 1 }], causes: [] };
+  await senses.takeUndelivered('a', emission);
+  await senses.takeUndelivered('other', emission);
+  expect(emitted).toEqual([['a', emission]]);
+  expect(delivered).toEqual([['senses.g', 'a', 'compute_1']]);
+});

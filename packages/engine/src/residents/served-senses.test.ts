@@ -1,0 +1,98 @@
+/** Senses in real workers and sandboxes, through the door of the room. */
+import { systemClock } from '@caisson/ground';
+import { writeFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import { createBus } from '../bus/index.ts';
+import { createFeed } from '../ledger/index.ts';
+import { createResidents } from './create-residents.ts';
+import { createFakeThreads } from './fixtures/fake-threads.ts';
+import { openStarter } from './fixtures/open-starter.ts';
+
+const counts = (version: number): string => `
+  import { defineSense } from 'caisson';
+  export default defineSense({
+    compute({ state, emit }) {
+      const n = (state.get('n') ?? 0) + 1;
+      state.set('n', n);
+      emit('counted', { n, version: ${version} });
+    },
+  });`;
+
+/** One sense that counts its computes, and a workflow that listens. */
+async function serveCounts() {
+  const { starter, rooms, root, plan } = await openStarter();
+  const { modules, grant } = plan('senses', { counts: counts(1) });
+  const file = modules[0]?.file ?? '';
+  const { ledger, recorder } = rooms;
+  const feed = createFeed({ ledger, recorder, clock: systemClock });
+  const threads = createFakeThreads();
+  const warnings: string[] = [];
+  let onWarning = (): void => undefined;
+  const warned = (): Promise<void> => new Promise((resolve) => (onWarning = resolve));
+  const limits = { throttleMs: 0, timeoutMs: 20_000, graceMs: 1000 };
+  const sense = { name: 'counts', file, group: 'group', on: [], ...limits, grant };
+  const residents = await createResidents({
+    ...{ projectRoot: root, starter, clock: systemClock, ledger, recorder, feed, bus: createBus() },
+    readSettings: () => ({ senses: [sense], workflows: [] }),
+    openThreads: () => threads,
+    warn(message) {
+      warnings.push(message);
+      onWarning();
+    },
+  });
+  onTestFinished(async () => {
+    await residents.stop();
+    feed.stop();
+  });
+  const trigger = async (): Promise<unknown> => {
+    const { signals, failure } = await residents.trigger('counts');
+    return failure ?? signals[0]?.payload;
+  };
+  return { residents, trigger, file, warnings, warned };
+}
+
+it('a worker that is killed costs nothing but time: the next compute goes on where the last one was', async () => {
+  const { residents, trigger } = await serveCounts();
+  expect(await trigger()).toEqual({ n: 1, version: 1 });
+  const [{ pid = 0 } = {}] = residents.residents();
+  process.kill(pid, 'SIGKILL');
+  // Whether the compute was sent before the end is noticed or not: it is made.
+  const { n } = (await trigger()) as { n: number };
+  expect(n).toBeGreaterThanOrEqual(2);
+  expect(residents.residents()).toMatchObject([{ state: 'ready', crashes: 1, starts: 2 }]);
+});
+
+it('reloads every 200 ms during 5,000 computes lose none and double none', async () => {
+  const { residents, trigger, file } = await serveCounts();
+  const computed: unknown[] = [];
+  let version = 1;
+  const isOver = (): boolean => computed.length >= 5000 && (residents.residents()[0]?.starts ?? 0) >= 8;
+  const change = async (): Promise<void> => {
+    while (!isOver()) {
+      version += 1;
+      writeFileSync(file, counts(version));
+      await residents.reload();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  };
+  const changing = change();
+  while (!isOver()) computed.push(((await trigger()) as { n: number }).n);
+  await changing;
+  expect(computed).toEqual(computed.map((_, index) => index + 1));
+  expect(residents.residents()).toMatchObject([{ crashes: 0 }]);
+});
+
+it('a changed file that does not load leaves the old version at work, and a fixed one takes over', async () => {
+  const { residents, trigger, file, warnings, warned } = await serveCounts();
+  expect(await trigger()).toEqual({ n: 1, version: 1 });
+  const warning = warned();
+  writeFileSync(file, 'this is no TypeScript');
+  await warning;
+  expect(warnings).toEqual([expect.stringContaining('the old version of senses.group goes on: counts: ')]);
+  expect(await trigger()).toEqual({ n: 2, version: 1 });
+  writeFileSync(file, counts(3));
+  let last = { version: 1 };
+  while (last.version === 1) last = (await trigger()) as { version: number };
+  expect(last.version).toBe(3);
+  expect(residents.residents()[0]?.problems).toBeUndefined();
+});

@@ -1,0 +1,229 @@
+import { createManualClock } from '@caisson/ground';
+import { expect, test } from 'vitest';
+import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
+import type { DeliveredSignal } from './contract.ts';
+import { createFakeThreads } from './fixtures/fake-threads.ts';
+import { settle } from './fixtures/open-runtime.ts';
+import { createSignals } from './signals.ts';
+
+/** `red` starts the workflow `fix` and wakes the sense `relay`, which emits what a test says. */
+function openSignals() {
+  const clock = createManualClock();
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock });
+  const threads = createFakeThreads();
+  const woken: [string, DeliveredSignal][] = [];
+  const warnings: string[] = [];
+  const answers = new Map<string, { name: string; payload: unknown }[]>();
+  const listeners = {
+    workflows: { red: ['fix'] } as Record<string, string[]>,
+    senses: { red: ['relay'], blue: ['back'] } as Record<string, string[]>,
+  };
+  let isWorking = true;
+  const open = () => {
+    const signals = createSignals({
+      clock,
+      recorder,
+      ledger,
+      findListeners: (name) => ({
+        senses: listeners.senses[name] ?? [],
+        workflows: listeners.workflows[name] ?? [],
+      }),
+      async computeFor(sense, signal) {
+        woken.push([sense, signal]);
+        if (!isWorking) return new Promise(() => undefined);
+        return signals.emit(sense, {
+          computeId: `${signal.signalId}.${sense}`,
+          signals: answers.get(sense) ?? [],
+          causes: [...signal.causes, { signalId: signal.signalId, name: signal.name, sense: signal.sense }],
+        });
+      },
+      startThread: threads.start,
+      warn: (message) => warnings.push(message),
+    });
+    return signals;
+  };
+  const signals = open();
+  let computes = 0;
+  /** What a compute without a cause emits. */
+  const emit = (
+    sense: string,
+    list: { name: string; payload: unknown }[],
+    computeId = `c${(computes += 1)}`,
+  ) => signals.emit(sense, { computeId, signals: list, causes: [] });
+  const recorded = async (): Promise<unknown[]> => {
+    await settle();
+    await recorder.flush();
+    return ledger
+      .read({ runId: null, types: ['signal.emitted', 'signal.dropped'] })
+      .map(({ type, data }) => [type, data]);
+  };
+  const hang = (value: boolean): void => void (isWorking = !value);
+  return { clock, ledger, threads, woken, warnings, answers, listeners, signals, emit, open, recorded, hang };
+}
+
+const red = { name: 'red', payload: { failed: 3 } };
+
+test('a signal without a listener is not recorded', async () => {
+  const { emit, recorded } = openSignals();
+  await emit('ci', [{ name: 'green', payload: 1 }]);
+  expect(await recorded()).toEqual([]);
+});
+
+test('a signal is recorded with its listeners, starts a thread and wakes a sense', async () => {
+  const { emit, recorded, threads, woken } = openSignals();
+  await emit('ci', [red]);
+  const signalId = expect.stringMatching(/^signal_/) as string;
+  expect(await recorded()).toEqual([
+    [
+      'signal.emitted',
+      { signalId, ...red, sense: 'ci', causes: [], listeners: ['sense.relay', 'workflow.fix'] },
+    ],
+  ]);
+  expect(threads.started).toEqual([
+    {
+      workflow: 'fix',
+      trigger: { kind: 'signal', name: 'red', signalId, sense: 'ci' },
+      payload: red.payload,
+      causes: [],
+      idempotencyKey: expect.stringMatching(/^signal_.*\.fix$/),
+    },
+  ]);
+  expect(woken).toEqual([['relay', { signalId, ...red, sense: 'ci', causes: [] }]]);
+});
+
+test('a signal that leads to itself is dropped after one round, and the drops are counted', async () => {
+  const { emit, recorded, answers, woken, clock } = openSignals();
+  answers.set('relay', [{ name: 'blue', payload: 0 }]);
+  answers.set('back', [{ name: 'red', payload: 0 }]);
+  await emit('back', [red]);
+  await settle();
+  expect(woken.map(([sense]) => sense)).toEqual(['relay', 'back']);
+  const events = await recorded();
+  expect(events.map((event) => (event as [string])[0])).toEqual([
+    'signal.emitted',
+    'signal.emitted',
+    'signal.dropped',
+  ]);
+  expect(events.at(-1)).toMatchObject([
+    'signal.dropped',
+    { name: 'red', sense: 'back', why: 'loop', count: 1, causes: [{ name: 'red' }, { name: 'blue' }] },
+  ]);
+  for (let again = 0; again < 3; again += 1) {
+    await emit('back', [red]);
+    await settle();
+  }
+  clock.advance(60_000);
+  expect((await recorded()).at(-1)).toMatchObject(['signal.dropped', { why: 'loop', count: 3 }]);
+});
+
+test('another sense may pass on a signal of the same name', async () => {
+  const { emit, answers, woken, listeners, recorded } = openSignals();
+  listeners.senses['red'] = ['relay'];
+  answers.set('relay', [red]);
+  await emit('ci', [red]);
+  expect((await recorded()).map((event) => (event as [string])[0])).toEqual([
+    'signal.emitted',
+    'signal.emitted',
+    'signal.dropped',
+  ]);
+  expect(woken.map(([, { causes }]) => causes.length)).toEqual([0, 1]);
+});
+
+test('a chain is cut at sixteen causes', async () => {
+  const { emit, recorded, listeners, answers } = openSignals();
+  for (let link = 0; link < 30; link += 1) {
+    listeners.senses[`s${link}`] = [`sense${link + 1}`];
+    answers.set(`sense${link + 1}`, [{ name: `s${link + 1}`, payload: null }]);
+  }
+  await emit('sense0', [{ name: 's0', payload: null }]);
+  for (let turn = 0; turn < 30; turn += 1) await settle();
+  const events = await recorded();
+  expect(events.length).toBe(17);
+  expect(events.at(-1)).toMatchObject(['signal.dropped', { name: 's16', why: 'depth', count: 1 }]);
+});
+
+test('a sense has sixty signals a minute; the others are one record', async () => {
+  const { emit, recorded, clock } = openSignals();
+  for (let count = 0; count < 100; count += 1) await emit('ci', [red]);
+  expect((await recorded()).length).toBe(61);
+  clock.advance(60_000);
+  expect((await recorded()).at(-1)).toMatchObject(['signal.dropped', { why: 'rate', count: 39 }]);
+  await emit('ci', [red]);
+  expect((await recorded()).length).toBe(63);
+});
+
+test('a thread for which there is no room is a recorded drop for that workflow', async () => {
+  const { emit, recorded, threads } = openSignals();
+  threads.next = { dropped: 'overflow' };
+  await emit('ci', [red]);
+  expect((await recorded()).at(-1)).toMatchObject([
+    'signal.dropped',
+    { name: 'red', why: 'overflow', listener: 'workflow.fix' },
+  ]);
+});
+
+test('what was recorded and not delivered is delivered by the next daemon, once', async () => {
+  const { signals, emit, open, threads, woken, clock, recorded, warnings } = openSignals();
+  await emit('ci', [red]);
+  await settle();
+  clock.advance(1000);
+  threads.next = new Error('the ledger is locked');
+  await emit('ci', [{ name: 'red', payload: 2 }]);
+  await settle();
+  signals.stop();
+  expect([threads.started.length, warnings.length]).toEqual([1, 1]);
+  const next = open();
+  next.resume();
+  await recorded();
+  expect(threads.started.map(({ payload }) => payload)).toEqual([red.payload, 2]);
+  clock.advance(1000);
+  const wakes = woken.length;
+  open().resume();
+  await recorded();
+  expect([threads.started.length, woken.length]).toEqual([2, wakes]);
+});
+
+test('what a compute emitted is recorded and delivered once, however often it is reported', async () => {
+  const { emit, recorded, threads, woken } = openSignals();
+  await Promise.all([emit('ci', [red], 'compute_1'), emit('ci', [red], 'compute_1')]);
+  await emit('ci', [red], 'compute_1');
+  expect((await recorded()).length).toBe(1);
+  expect([threads.started.length, woken.length]).toEqual([1, 1]);
+  await emit('ci', [red], 'compute_2');
+  expect([(await recorded()).length, threads.started.length, woken.length]).toEqual([2, 2, 2]);
+});
+
+test('a thread that could not be started is started later, without a new daemon', async () => {
+  const { emit, threads, woken, warnings, clock } = openSignals();
+  threads.next = new Error('the ledger is locked');
+  await emit('ci', [red]);
+  await settle();
+  expect([threads.started.length, warnings]).toEqual([
+    0,
+    ['the signal red is delivered later: the ledger is locked'],
+  ]);
+  clock.advance(1000);
+  await settle();
+  expect([threads.started.length, woken.length, warnings.length]).toEqual([1, 1, 1]);
+});
+
+test('a compute that a dead daemon did not finish is made again, and emits nothing twice', async () => {
+  const { emit, open, woken, answers, recorded, hang, threads, listeners } = openSignals();
+  listeners.workflows['blue'] = ['fix'];
+  answers.set('relay', [{ name: 'blue', payload: 0 }]);
+  await emit('ci', [red]);
+  const before = await recorded();
+  hang(true);
+  const again = open();
+  again.resume();
+  await settle();
+  hang(false);
+  open().resume();
+  expect(await recorded()).toEqual(before);
+  expect(woken.filter(([sense]) => sense === 'relay').length).toBeGreaterThan(1);
+  expect(threads.started.map(({ trigger }) => trigger.kind === 'signal' && trigger.name)).toEqual([
+    'red',
+    'blue',
+  ]);
+});

@@ -1,0 +1,39 @@
+/** Counts what happened within a window of time, on the monotonic clock: crashes of a key, signals of a sense. */
+export interface WindowLimit {
+  /** This many in the window are too many. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export class SlidingWindow {
+  readonly #limit: WindowLimit;
+  #timesMs: number[] = [];
+
+  constructor(limit: WindowLimit) {
+    this.#limit = limit;
+  }
+
+  /**
+   * Whether that was one too many. A time before the last one counts as that one: their order is the order of
+   * calls.
+   */
+  add(atMs: number): boolean {
+    const lastMs = this.#timesMs.at(-1) ?? atMs;
+    this.#timesMs.push(Math.max(lastMs, atMs));
+    if (this.#timesMs.length > this.#limit.limit) this.#timesMs.shift();
+    return this.isFull(atMs);
+  }
+
+  /** How many are within the window, at most the limit. */
+  count(nowMs: number): number {
+    return this.#timesMs.filter((timeMs) => nowMs - timeMs < this.#limit.windowMs).length;
+  }
+
+  isFull(nowMs: number): boolean {
+    return this.count(nowMs) >= this.#limit.limit;
+  }
+
+  clear(): void {
+    this.#timesMs = [];
+  }
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { openStarter, startResident } from './fixtures/open-starter.ts';
+
+const COUNTS = `
+  import { defineSense } from 'caisson';
+  import { add } from './add.ts';
+  export default defineSense<{ counted: { n: number } }>({
+    compute({ state, emit, log }) {
+      const n: number = add(state.get<number>('n') ?? 0);
+      state.set('n', n);
+      log('n is', n);
+      emit('counted', { n });
+    },
+  });`;
+
+it('a sense is loaded, computes, keeps its state, and stops without a trace', async () => {
+  const { starter, plan } = await openStarter();
+  const counts = plan('senses', { add: 'export const add = (n: number) => n + 1;', counts: COUNTS });
+  const resident = await startResident(starter, { ...counts, modules: counts.modules.slice(1) });
+  expect(await resident.next('ready')).toEqual({ kind: 'ready', modules: [{ name: 'counts' }] });
+  expect((await resident.compute('counts')).signals).toEqual([{ name: 'counted', payload: { n: 1 } }]);
+  expect((await resident.compute('counts')).signals).toEqual([{ name: 'counted', payload: { n: 2 } }]);
+  expect(await resident.next('logged')).toEqual({ kind: 'logged', name: 'counts', text: 'n is 1' });
+  await resident.process.send({ kind: 'stop', graceMs: 1000 });
+  expect(await resident.ended).toEqual({ why: 'stopped', detail: 'its host stopped it', stderrTail: '' });
+});

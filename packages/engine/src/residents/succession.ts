@@ -1,0 +1,93 @@
+/**
+ * How a changed plan gets the work of a key. Beside the worker that has it there is either a _trial_ of the changed plan, or
+ * old workers, which are _leaving_.
+ *
+ * KW1  A trial gets the work when all files load that loaded before; otherwise it is ended, and its plan is not tried again.
+ * KW2  When the worker ends while a trial is under way, the trial takes its place.
+ * KW3  There is no trial while one is leaving: changes that come faster than workers start are tried together.
+ */
+import type { ResidentEnding } from '@caisson/protocol';
+import type { ResidentPlan } from './contract.ts';
+import { describeEnding, type Problems } from './describe-problems.ts';
+import type { LiveWorker } from './live-worker.ts';
+
+const NONE: Problems = new Map();
+
+export class Succession {
+  #trial: LiveWorker | null = null;
+  readonly #leaving = new Set<LiveWorker>();
+  #refused: { readonly digest: string; readonly problems: Problems } | null = null;
+
+  workers(): LiveWorker[] {
+    return this.#trial === null ? [...this.#leaving] : [this.#trial, ...this.#leaving];
+  }
+
+  /** Why the newest version is not the one that works. */
+  get problems(): Problems {
+    return this.#refused?.problems ?? NONE;
+  }
+
+  /** Whether one that does no more work is still there. */
+  get isClearing(): boolean {
+    return [...this.#leaving].some(({ isKilled }) => isKilled);
+  }
+
+  isTrial(worker: LiveWorker): boolean {
+    return worker === this.#trial;
+  }
+
+  forgetRefusal(): void {
+    this.#refused = null;
+  }
+
+  /** Starts a trial if the worker serves another plan. */
+  consider(worker: LiveWorker, plan: ResidentPlan, launch: () => LiveWorker): void {
+    const isSettled = worker.plan.digest === plan.digest || this.#refused?.digest === plan.digest;
+    if (!isSettled && this.#trial === null && this.#leaving.size === 0) this.#trial = launch(); // KW3
+  }
+
+  /** KW1: the problems of a trial that is refused; null for one that takes over. */
+  judge(trial: LiveWorker, old: LiveWorker | null): Problems | null {
+    const broken = new Map([...trial.problems].filter(([name]) => loads(old, name)));
+    if (broken.size === 0) {
+      this.#trial = null;
+      return null;
+    }
+    this.#refused = { digest: trial.plan.digest, problems: broken };
+    trial.kill();
+    return broken;
+  }
+
+  leave(worker: LiveWorker | null): void {
+    if (worker !== null) this.#leaving.add(worker);
+  }
+
+  /** KW2. */
+  takeTrial(): LiveWorker | null {
+    const trial = this.#trial;
+    if (trial === null || trial.isKilled) return null;
+    this.#trial = null;
+    return trial;
+  }
+
+  endTrial(): void {
+    this.#trial?.kill();
+  }
+
+  /** Forgets one of its own that has ended; the problems of a trial that ended by itself. */
+  forget(worker: LiveWorker, ending: ResidentEnding): Problems | null {
+    this.#leaving.delete(worker);
+    if (worker !== this.#trial) return null;
+    this.#trial = null;
+    if (worker.isEndAsked) return null;
+    const problem = `the changed version ended (${describeEnding(ending)})`;
+    const problems = new Map(worker.plan.modules.map(({ name }) => [name, problem]));
+    this.#refused = { digest: worker.plan.digest, problems };
+    return problems;
+  }
+}
+
+function loads(worker: LiveWorker | null, name: string): boolean {
+  const isServed = worker?.plan.modules.some((module) => module.name === name) ?? false;
+  return isServed && worker?.problems.has(name) === false;
+}

@@ -1,0 +1,250 @@
+/**
+ * Brings one started thread to its ending.
+ *
+ *   turning ──message──► turning (the next round) ──the router names no role──► done
+ *      ├──the worker ended──► turning again, from the recorded steps (parked, if it waits); too often ──► crashed
+ *      ├──all its steps are open, and its worker is evicted──► parked ──a step is over──► turning
+ *      ├──the key is blocked, or its file cannot be loaded──► held ──resume──► turning
+ *      └──cancelled, out of time, too many rounds, the role failed──► ended
+ *
+ * Time counts by the clock of the wall from the start on, also without a daemon; not while it sleeps or a person is asked.
+ */
+import { MAX_PAYLOAD_BYTES, type GuestFailure, type ThreadEnding, type ThreadRow } from '@caisson/protocol';
+import { cancelRuns } from './cancel-runs.ts';
+import type { StepRooms } from './carry-out-step.ts';
+import type { RunningTurn, TurnOutcome } from './contract.ts';
+import { CountedTime, leftMsOf } from './counted-time.ts';
+import { sizeOf, type StepOutcome } from './plan-step.ts';
+import { recordEnding, recordMessage } from './thread-records.ts';
+import { readHistory } from './thread-history.ts';
+import { keyOfWorkflow } from './plans.ts';
+import { ThreadSteps } from './thread-steps.ts';
+import { abandonTurn, composeTurn } from './turn-order.ts';
+
+/** So often a turn is made again after its worker ended, without any progress between. */
+const MAX_REPEATS = 3;
+const DEFAULT_GRACE_MS = 5000;
+
+/** `none`: without an outcome; the loop looks again. */
+type Passed = TurnOutcome | { readonly kind: 'none' };
+const NONE: Passed = { kind: 'none' };
+
+export class ThreadDrive {
+  readonly threadId: string;
+  readonly workflow: string;
+  readonly #rooms: StepRooms;
+  readonly #onChange: () => void;
+  readonly #steps: ThreadSteps;
+  readonly #time: CountedTime;
+  readonly #left = new AbortController();
+  #turn: RunningTurn | null = null;
+  #parking = Promise.withResolvers<Passed>();
+  #isParked = false;
+  /** A step was over since the turn began. */
+  #isAnswered = false;
+  #news = Promise.withResolvers<void>();
+  #crashes = { count: 0, progress: 0 };
+  #ending: Promise<boolean> | null = null;
+  #isLeaving = false;
+
+  /** `onChange`: it began, or no longer needs a worker. */
+  constructor(rooms: StepRooms, row: ThreadRow, onChange: () => void) {
+    const { threadId, workflow } = row;
+    this.threadId = threadId;
+    this.workflow = workflow;
+    this.#rooms = rooms;
+    this.#onChange = onChange;
+    const thread = { threadId, workflow, record: rooms.recorder.of(threadId) };
+    this.#steps = new ThreadSteps(rooms, thread, {
+      onOver: (ordinal, outcome) => this.#answer(ordinal, outcome),
+      onBroken: (why) => void this.end('crashed', why),
+    });
+    this.#time = new CountedTime(rooms.clock, leftMsOf(row, rooms.clock.wallMs()), () => {
+      void this.end('timeout', `its time of ${row.timeoutMs} ms is over`);
+    });
+  }
+
+  /** Resolves when it has ended, or was left. Never rejects. */
+  async run({ isRecovered }: { readonly isRecovered: boolean }): Promise<void> {
+    try {
+      const row = this.#rooms.ledger.thread(this.threadId);
+      if (row === null) return;
+      this.#steps.begin(row.rounds, readHistory(this.#rooms.ledger, row).steps);
+      this.#changed();
+      if (isRecovered && this.#steps.isWaiting) await this.#untilNews();
+      while (!this.#isOver && !this.#isLeaving) await this.#take(await this.#makeTurn());
+    } catch (error) {
+      if (!this.#left.signal.aborted) void this.end('crashed', (error as Error).message);
+    } finally {
+      await this.#ending;
+      this.#time.pause();
+      this.#steps.stop();
+    }
+  }
+
+  /** Whether it needs no worker now. */
+  get isIdle(): boolean {
+    return this.#turn === null || this.#steps.isWaiting;
+  }
+
+  get hasTurn(): boolean {
+    return this.#turn !== null;
+  }
+
+  /** Gives up its worker; the turn is made again when a step is over. */
+  park(): void {
+    if (this.#turn === null || !this.#steps.isWaiting) return;
+    this.#isParked = true;
+    this.#parking.resolve(NONE);
+    this.#turn.abandon('it waits without a worker');
+  }
+
+  /** Its key may be able to work again. */
+  resume(): void {
+    this.#news.resolve();
+  }
+
+  /** Ends it, once. False when it had ended before, or could not be recorded. */
+  end(status: ThreadEnding, detail?: string): Promise<boolean> {
+    return (this.#ending ??= this.#end(status, detail).catch((error: unknown) => {
+      this.#rooms.warn(`the ending of ${this.threadId} was not recorded: ${(error as Error).message}`);
+      return false;
+    }));
+  }
+
+  /** The host ends. What is computed now is finished; what waits is left to the next host. */
+  finish(): void {
+    this.#isLeaving = true;
+    if (this.isIdle) this.leave();
+  }
+
+  /** Left as it is recorded. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#left.abort();
+    this.#steps.stop();
+    this.#parking.resolve(NONE);
+    this.#news.resolve();
+  }
+
+  get #isOver(): boolean {
+    return this.#left.signal.aborted || this.#ending !== null;
+  }
+
+  async #makeTurn(): Promise<Passed> {
+    const { ledger, runtime } = this.#rooms;
+    const row = ledger.thread(this.threadId);
+    if (row === null || row.endedAt !== undefined) {
+      this.#ending ??= Promise.resolve(false);
+      return NONE;
+    }
+    const order = composeTurn(ledger, row, { steps: this.#steps.recorded(), graceMs: this.#graceMs() });
+    if (typeof order === 'string') return this.#endWith('failed', order);
+    const beyond =
+      row.rounds < row.maxRounds ? null : `after its ${row.maxRounds} rounds the router names another role`;
+    this.#parking = Promise.withResolvers<Passed>();
+    this.#isParked = false;
+    this.#isAnswered = false;
+    let isCurrent = true;
+    const turn = runtime.turn(keyOfWorkflow(this.workflow), order, ({ ordinal, request }) => {
+      if (!isCurrent || this.#isOver) return;
+      if (beyond !== null) this.#endWith('too-long', beyond);
+      else void this.#steps.ask(ordinal, request).then(() => this.#changed());
+    });
+    this.#turn = turn;
+    this.#onChange();
+    const outcome = await Promise.race([turn.outcome, this.#parking.promise]);
+    isCurrent = false;
+    this.#turn = null;
+    return outcome.kind === 'message' && beyond !== null ? this.#endWith('too-long', beyond) : outcome;
+  }
+
+  async #take(outcome: Passed): Promise<void> {
+    this.#onChange();
+    if (this.#isOver) return;
+    switch (outcome.kind) {
+      case 'none':
+        if (this.#isParked) await this.#untilNews();
+        return;
+      case 'message':
+        return this.#addMessage(outcome.role, outcome.content ?? null);
+      case 'end':
+        return void this.end('done');
+      case 'failed':
+        return this.#takeFailure(outcome.failure, outcome.role);
+    }
+  }
+
+  async #addMessage(role: string, content: unknown): Promise<void> {
+    if (sizeOf(content) > MAX_PAYLOAD_BYTES)
+      return void this.end('failed', `the message of ${role} is larger than ${MAX_PAYLOAD_BYTES} bytes`);
+    this.#steps.stop(); // what it did not wait for has no effect any more
+    const message = { role, content };
+    const round = await recordMessage(this.#rooms, this.threadId, message, this.#left.signal);
+    if (this.#isOver) return;
+    this.#steps.begin(round + 1);
+    this.#crashes = { count: 0, progress: 0 };
+    this.#changed();
+  }
+
+  /** A blocked key, or a file that cannot be loaded, is a matter of its own: the thread waits. */
+  async #takeFailure({ kind, detail }: GuestFailure, role = 'the router'): Promise<void> {
+    if (this.#isLeaving) return;
+    const state = this.#rooms.runtime.view(keyOfWorkflow(this.workflow))?.state;
+    if (state === undefined || state === 'blocked' || state === 'unloadable') return this.#untilNews();
+    if (kind === 'changed') return void this.end('crashed', detail);
+    if (kind !== 'crashed' && kind !== 'aborted')
+      return void this.end('failed', `${role} ${kind}: ${detail}`);
+    // It needs no worker before a step is over. One that was over meanwhile may have been answered too late.
+    if (this.#steps.isWaiting && !this.#isAnswered) return this.#untilNews();
+    const { progress } = this.#steps;
+    const isSame = progress === this.#crashes.progress;
+    this.#crashes = { count: isSame ? this.#crashes.count + 1 : 1, progress };
+    if (this.#crashes.count > MAX_REPEATS)
+      void this.end('crashed', `its worker ended ${this.#crashes.count} times in this turn: ${detail}`);
+  }
+
+  #answer(ordinal: number, outcome: StepOutcome): void {
+    this.#isAnswered = true;
+    if (this.#isParked) this.#isParked = false;
+    else this.#turn?.answerStep(ordinal, outcome);
+    this.#changed();
+    this.#news.resolve();
+  }
+
+  #changed(): void {
+    if (this.#isOver || this.#steps.isPaused) this.#time.pause();
+    else this.#time.count();
+    if (this.#isLeaving && this.isIdle) this.leave();
+    this.#onChange();
+  }
+
+  /** Until a step is over, the key may work again, or nothing is to be done any more. */
+  async #untilNews(): Promise<void> {
+    if (this.#isOver || this.#isLeaving) return;
+    this.#news = Promise.withResolvers<void>();
+    await this.#news.promise;
+  }
+
+  #endWith(status: ThreadEnding, detail: string): Passed {
+    void this.end(status, detail);
+    return NONE;
+  }
+
+  async #end(status: ThreadEnding, detail?: string): Promise<boolean> {
+    const runs = this.#steps.awaitedRuns;
+    const turn = this.#turn;
+    this.#steps.stop();
+    this.#time.pause();
+    this.#news.resolve();
+    if (turn !== null) await abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), this.#left.signal);
+    if (status === 'cancelled' || status === 'timeout') await cancelRuns(this.#rooms, runs);
+    const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, this.#left.signal);
+    this.#parking.resolve(NONE);
+    return isEnded;
+  }
+
+  #graceMs(): number {
+    return this.#rooms.findWorkflow(this.workflow)?.graceMs ?? DEFAULT_GRACE_MS;
+  }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest';
+import { oneRole, openStage, openStill } from './thread-stage.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('a role that runs an agent', () => {
+  test('gives it no more than the workflow may, and gets its ending', async () => {
+    const stage = openStage(oneRole(({ dispatch }) => dispatch({ task: 'fix it', agent: 'fixer' })));
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.runs().length === 1);
+    const [{ runId = '' } = {}] = stage.requests;
+    expect(stage.requests).toEqual([
+      {
+        task: 'fix it',
+        agent: 'fixer',
+        runId,
+        session: threadId,
+        idempotencyKey: `${threadId}.0.0`,
+        parent: {
+          runId: threadId,
+          grant: {
+            mode: 'auto-edit',
+            read: ['/'],
+            write: ['/project'],
+            hosts: ['registry.example:443'],
+            tools: ['*'],
+            limits: {},
+            budget: { usd: 2 },
+            depth: 3,
+            sandbox: 'bwrap',
+          },
+        },
+      },
+    ]);
+    expect(stage.ledger.thread(threadId)?.waitsFor).toEqual([
+      { ordinal: 0, kind: 'dispatch', runIds: [runId] },
+    ]);
+    await stage.endRun(runId);
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)).toMatchObject({
+      runs: [runId],
+      messages: [{ content: { runId, status: 'done', reply: `reply of ${runId}`, patchBytes: 0 } }],
+    });
+  });
+
+  test('keeps the work of a run that it started, and of no other', async () => {
+    const stage = openStage(
+      oneRole(async ({ dispatch, start }) => {
+        const first = await start({ task: 'a' });
+        await start({ task: 'b', keepWork: first });
+        const refused = ['run_00000000000000000000', ''].map((keepWork) =>
+          dispatch({ task: 'c', keepWork }).catch((error: Error) => error.message),
+        );
+        return Promise.all(refused);
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.requests.map(({ task }) => task)).toEqual(['a', 'b']);
+    expect(stage.threads.show(threadId)?.messages[0]?.content).toEqual([
+      'keepWork: "run_00000000000000000000" is not a run that this thread has started',
+      'keepWork: "" is not a run that this thread has started',
+    ]);
+  });
+
+  test('waits for several that it started, and for no other', async () => {
+    const stage = openStage(
+      oneRole(async ({ start, wait }) => {
+        const runIds = [await start({ task: 'a' }), await start({ task: 'b' })];
+        const foreign = await wait(['run_00000000000000000000']).catch((error: Error) => error.message);
+        return { foreign, ended: await wait(runIds) };
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.[0]?.kind === 'wait');
+    for (const { runId = '' } of stage.requests) await stage.endRun(runId);
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages[0]?.content).toMatchObject({
+      foreign: 'run_00000000000000000000 is not a run that this thread has started',
+      ended: [{ status: 'done' }, { status: 'done' }],
+    });
+  });
+
+  test('cannot ask for what a role may not', async () => {
+    const asked = { task: 'x', sandbox: 'none' };
+    const stage = openStage(
+      oneRole(({ dispatch }) => dispatch(asked).then(String, (error: Error) => error.message)),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages[0]?.content).toMatch('a run of a role has no "sandbox"');
+    expect(stage.requests).toEqual([]);
+  });
+});
+
+describe('a role that asks a person', () => {
+  test('goes on with the answer that caisson answer records', async () => {
+    const stage = openStage(oneRole(({ ask }) => ask('red or blue?', { options: ['red', 'blue'] })));
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    expect(await stage.questions.list({ status: 'open' })).toMatchObject([
+      { runId: threadId, text: 'red or blue?', options: ['red', 'blue'] },
+    ]);
+    expect(await stage.questions.answer(threadId, 'blue')).toBeNull();
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'blue' }]);
+    await expect(stage.questions.answer(threadId, 'red')).rejects.toThrow('was answered already');
+  });
+
+  test('gets an error when nobody answers in time', async () => {
+    const stage = openStill(
+      oneRole(({ ask }) => ask('which?', { deadlineMs: 5000 }).catch((error: Error) => error.message)),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    stage.clock.advance(5000);
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'nobody answered in time' }]);
+    expect(stage.ledger.questions()).toMatchObject([{ status: 'expired' }]);
+  });
+});
+
+describe('a role that sleeps', () => {
+  test('needs no worker, and the next host wakes it', async () => {
+    const stage = openStill(
+      oneRole(async ({ sleep, step }) => {
+        await sleep(3 * DAY_MS);
+        return step('woke', () => 'up');
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    expect(stage.runtime.evicted).toEqual([]);
+    stage.clock.advance(10_000);
+    expect(stage.runtime.evicted).toEqual(['workflow.fix']);
+    await expect.poll(() => stage.runtime.underWay).toBe(0);
+    await stage.stop();
+    const next = stage.openHost();
+    await next.threads.recoverThreadsForWorker();
+    stage.clock.advance(DAY_MS);
+    expect(next.runtime.orders).toEqual([]);
+    stage.clock.advance(2 * DAY_MS);
+    await stage.untilStatus(threadId, 'done');
+    expect(next.runtime.orders.map(({ round }) => round)).toEqual([0, 1]);
+    expect(next.threads.show(threadId)?.messages).toMatchObject([{ content: 'up' }]);
+  });
+
+  test('wakes soon after the clock was set forward', async () => {
+    const stage = openStill(oneRole(({ sleep }) => sleep(DAY_MS)));
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    stage.clock.stepWall(stage.clock.wallMs() + 2 * DAY_MS);
+    stage.clock.advance(30_000);
+    await stage.untilStatus(threadId, 'done');
+  });
+
+  test('beside another step goes on with whichever is over first, also after its worker was evicted', async () => {
+    const stage = openStill(
+      oneRole(async ({ sleep, ask }) => Promise.race([sleep(DAY_MS).then(() => 'slept'), ask('now?')])),
+    );
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.length === 2);
+    stage.clock.advance(10_000);
+    expect(stage.runtime.evicted).toHaveLength(1);
+    await stage.questions.answer(threadId, 'yes');
+    stage.clock.advance(250); // the feed looks for what other processes recorded
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'yes' }]);
+  });
+});
+
+test('a step that computes for longer than a later one is recorded after it, also when its worker ends between', async () => {
+  let computed = 0;
+  const isSlept = Promise.withResolvers<void>();
+  const stage = openStage(
+    oneRole(({ step, sleep }) =>
+      Promise.all([
+        step('slow', async () => {
+          computed += 1;
+          await isSlept.promise;
+          return 'computed';
+        }),
+        sleep(1).then(() => 'slept'),
+      ]),
+    ),
+  );
+  const threadId = await stage.start();
+  await stage.until(() => stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] }).length === 1);
+  expect(stage.ledger.thread(threadId)).toMatchObject({ lastStep: 1, skippedSteps: [0] });
+  stage.runtime.crash();
+  await expect.poll(() => computed).toBe(2);
+  isSlept.resolve();
+  await stage.untilStatus(threadId, 'done');
+  expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: ['computed', 'slept'] }]);
+});

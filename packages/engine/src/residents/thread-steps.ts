@@ -1,0 +1,175 @@
+/**
+ * The steps of the present round of a thread. Each is recorded before it is carried out and when it is over (RE8). One that
+ * was recorded by an earlier host and is not over is carried on: a dispatch by its run's id, a question by its id, a sleep by
+ * its time. Only a dispatch whose run was never accepted needs the role again, which then asks a second time.
+ */
+import { createHash } from 'node:crypto';
+import {
+  definedOnly,
+  describeStep,
+  type DataOf,
+  type RecordedStep,
+  type StepRequest,
+} from '@caisson/protocol';
+import { isRefusal, type RunRecord } from '../ledger/index.ts';
+import { carryOut, type StepRooms } from './carry-out-step.ts';
+import { persist } from './persist.ts';
+import { planStep, type StepOutcome } from './plan-step.ts';
+import type { LoadedStep } from './thread-history.ts';
+
+/** Of one round. */
+const MAX_STEPS = 1024;
+const PAUSING: ReadonlySet<string> = new Set(['sleep', 'ask']);
+
+interface Step {
+  readonly data: DataOf<'thread.step-started'>;
+  outcome?: StepOutcome | undefined;
+  isCarried: boolean;
+}
+
+/** Whom the steps report to. */
+export interface StepListener {
+  /** A step is over: recorded, and to be answered. */
+  onOver(ordinal: number, outcome: StepOutcome): void;
+  /** The role asks for something else than before, or for what nobody may ask: the thread cannot go on. */
+  onBroken(why: string): void;
+}
+
+export class ThreadSteps {
+  readonly #rooms: StepRooms;
+  readonly #thread: { readonly threadId: string; readonly workflow: string; readonly record: RunRecord };
+  readonly #listener: StepListener;
+  #round = 0;
+  #steps = new Map<number, Step>();
+  #over = new AbortController();
+
+  constructor(
+    rooms: StepRooms,
+    thread: { readonly threadId: string; readonly workflow: string; readonly record: RunRecord },
+    listener: StepListener,
+  ) {
+    this.#rooms = rooms;
+    this.#thread = thread;
+    this.#listener = listener;
+  }
+
+  /** Begins a round with what is recorded of it; what is left of the one before is dropped. */
+  begin(round: number, loaded: readonly LoadedStep[] = []): void {
+    this.stop();
+    this.#over = new AbortController();
+    this.#round = round;
+    this.#steps = new Map(
+      loaded.map(({ outcome, ...data }) => [data.ordinal, { data, outcome, isCarried: false }]),
+    );
+    for (const step of this.#open()) if (this.#isIndependent(step)) this.#carry(step);
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  /** For the next order. */
+  recorded(): RecordedStep[] {
+    return [...this.#steps.values()].map(({ data: { ordinal, kind, digest }, outcome }) => ({
+      ordinal,
+      kind,
+      digest,
+      ...definedOnly({ outcome }),
+    }));
+  }
+
+  /** Whether something is open, and nothing of it needs the role. */
+  get isWaiting(): boolean {
+    const open = this.#open();
+    return open.length > 0 && open.every(({ isCarried }) => isCarried);
+  }
+
+  /** Grows with each step that begins or is over. */
+  get progress(): number {
+    return 2 * this.#steps.size - this.#open().length;
+  }
+
+  /** Whether time does not count. */
+  get isPaused(): boolean {
+    return this.#open().some(({ data }) => PAUSING.has(data.kind));
+  }
+
+  /** Runs that the role waits for. */
+  get awaitedRuns(): string[] {
+    return this.#open().flatMap(({ data }) => data.runIds ?? []);
+  }
+
+  /** A role asks. Never rejects. */
+  async ask(ordinal: number, request: StepRequest): Promise<void> {
+    const digest = createHash('sha256').update(describeStep(request)).digest('hex');
+    const known = this.#steps.get(ordinal);
+    if (known === undefined) return this.#record(ordinal, digest, request);
+    if (known.data.digest !== digest)
+      return this.#listener.onBroken(
+        `its step ${ordinal} is not the ${known.data.kind} that it was before: the workflow has changed`,
+      );
+    if (known.outcome !== undefined) this.#listener.onOver(ordinal, known.outcome);
+    else if (!known.isCarried) this.#carry(known, request);
+  }
+
+  async #record(ordinal: number, digest: string, request: StepRequest): Promise<void> {
+    if (ordinal >= MAX_STEPS)
+      return this.#listener.onBroken(`it asked for more than ${MAX_STEPS} steps in one round`);
+    const place = { round: this.#round, ordinal, digest, threadId: this.#thread.threadId };
+    const { data, also, outcome } = planStep(this.#rooms, place, request);
+    // From here on it is under way: a role that is repeated before it is recorded finds it.
+    const step: Step = { data, isCarried: true };
+    this.#steps.set(ordinal, step);
+    const ended = outcome === undefined ? [] : [this.#endOf(step, outcome)];
+    const events = [{ type: 'thread.step-started' as const, data }, ...also, ...ended];
+    if (!(await this.#append(events))) return;
+    if (outcome === undefined) this.#carry(step, request);
+    else this.#finish(step, outcome);
+  }
+
+  #carry(step: Step, request?: StepRequest): void {
+    step.isCarried = true;
+    const { signal } = this.#over;
+    const carried = carryOut(this.#rooms, { ...this.#thread, step: step.data, request }, signal);
+    void carried
+      .catch((error: unknown) => ({ ok: false, value: (error as Error).message }))
+      .then((outcome) => (signal.aborted ? undefined : this.#settle(step, outcome)));
+  }
+
+  async #settle(step: Step, outcome: StepOutcome): Promise<void> {
+    if (await this.#append([this.#endOf(step, outcome)])) this.#finish(step, outcome);
+  }
+
+  #finish(step: Step, outcome: StepOutcome): void {
+    step.outcome = outcome;
+    this.#listener.onOver(step.data.ordinal, outcome);
+  }
+
+  /** False when the thread, or the round, was over before. */
+  async #append(events: Parameters<RunRecord['appendAll']>[0]): Promise<boolean> {
+    const { signal } = this.#over;
+    try {
+      await persist(this.#rooms, signal, () => this.#thread.record.appendAll(events, 0));
+      return !signal.aborted;
+    } catch (error) {
+      if (signal.aborted) return false;
+      const how = isRefusal(error) ? 'was refused' : 'could not be recorded';
+      this.#listener.onBroken(`a step ${how}: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  #endOf({ data: { ordinal } }: Step, { ok, value }: StepOutcome) {
+    const data = { round: this.#round, ordinal, ok, value: value ?? null };
+    return { type: 'thread.step-ended' as const, data };
+  }
+
+  #open(): Step[] {
+    return [...this.#steps.values()].filter(({ outcome }) => outcome === undefined);
+  }
+
+  /** Whether it can be carried on without the role. */
+  #isIndependent({ data: { kind, runIds = [] } }: Step): boolean {
+    return kind !== 'dispatch' || runIds.some((runId) => this.#rooms.ledger.run(runId) !== null);
+  }
+}

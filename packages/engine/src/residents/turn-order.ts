@@ -1,0 +1,39 @@
+import type { Clock } from '@caisson/ground';
+import { MAX_HISTORY_BYTES, type RecordedStep, type ThreadRow } from '@caisson/protocol';
+import type { Ledger } from '../ledger/index.ts';
+import { pause } from '../platform/index.ts';
+import type { RunningTurn } from './contract.ts';
+import { sizeOf } from './plan-step.ts';
+import { readHistory, readMessages } from './thread-history.ts';
+
+/** What a turn begins with; in words, why there can be none: all of it must fit into one line to the worker. */
+export function composeTurn(
+  ledger: Ledger,
+  row: ThreadRow,
+  { steps, graceMs }: { readonly steps: RecordedStep[]; readonly graceMs: number },
+) {
+  const { threadId, trigger } = row;
+  const { payload } = readHistory(ledger, row);
+  const messages = readMessages(ledger, row);
+  if (sizeOf({ payload, messages, steps }) > MAX_HISTORY_BYTES)
+    return `its history is larger than ${MAX_HISTORY_BYTES} bytes; its messages must be shorter`;
+  return { threadId, round: messages.length, trigger, payload, messages, steps, graceMs };
+}
+
+/** Beyond the grace, before a worker that does not answer is not waited for any longer. */
+const GRACE_MARGIN_MS = 1000;
+
+/** Resolves when the turn is over, at the latest after its grace. */
+export async function abandonTurn(
+  clock: Clock,
+  turn: RunningTurn,
+  why: string,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const isOver = AbortSignal.any([over.signal, signal]);
+  turn.abandon(why);
+  await Promise.race([turn.outcome, pause(clock, graceMs + GRACE_MARGIN_MS, isOver)]);
+  over.abort();
+}

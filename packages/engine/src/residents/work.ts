@@ -1,0 +1,46 @@
+/** What a worker is asked to do, and how its answer gets back. Each work is settled exactly once (RE3). */
+import type { GuestFailure, ResidentLine } from '@caisson/protocol';
+import type { ComputeOutcome, ResidentWork, TurnOutcome } from './contract.ts';
+
+type OrderOf<K extends ResidentWork['kind']> = Omit<Extract<ResidentWork, { kind: K }>, 'kind' | 'id'>;
+export type ComputeOrder = OrderOf<'compute'>;
+export type TurnOrder = OrderOf<'turn'>;
+export type StepLine = Extract<ResidentLine, { kind: 'step' }>;
+
+interface ComputeWork {
+  readonly kind: 'compute';
+  readonly order: ComputeOrder;
+  /** How often a worker ended before it answered. */
+  interruptions: number;
+  settle(outcome: ComputeOutcome): void;
+}
+
+interface TurnWork {
+  readonly kind: 'turn';
+  readonly order: TurnOrder;
+  onStep(step: StepLine): void;
+  settle(outcome: TurnOutcome): void;
+}
+
+export type Work = ComputeWork | TurnWork;
+
+/** An interrupted compute is repeated once; a turn is repeated by its thread, from its recorded steps. */
+export function isRepeated(work: Work): boolean {
+  if (work.kind === 'turn') return false;
+  work.interruptions += 1;
+  return work.interruptions === 1;
+}
+
+/** A turn that nobody gave up fails as `crashed`, also without a worker: its thread decides what that means. */
+export function failWork(work: Work, failure: GuestFailure): void {
+  if (work.kind === 'compute') return work.settle({ durationMs: 0, signals: [], failure });
+  const kind = failure.kind === 'aborted' ? 'aborted' : 'crashed';
+  work.settle({ kind: 'failed', failure: { ...failure, kind } });
+}
+
+/** The order for one worker. */
+export function composeOrder(work: Work, id: string): ResidentWork {
+  return work.kind === 'compute'
+    ? { kind: 'compute', id, ...work.order }
+    : { kind: 'turn', id, ...work.order };
+}

@@ -1,0 +1,197 @@
+/** The workers of all keys. What a key does is in keyed-worker.ts; here it is found, shown and recorded. */
+import { definedOnly, type ResidentEnding, type ResidentLine, type ResidentView } from '@caisson/protocol';
+import type { Clock } from '@caisson/ground';
+import { NO_ATTEMPT, type KeyValues, type Recorder, type RunRecord } from '../ledger/index.ts';
+import type { Emission, ResidentPlan, ResidentStarter, TurnOutcome, WorkerRuntime } from './contract.ts';
+import { describeEnding, describeProblems } from './describe-problems.ts';
+import type { Key, KeyReports, KeyRooms } from './key-state.ts';
+import { KeyedWorker } from './keyed-worker.ts';
+import { DEFAULT_LIMITS, type RuntimeLimits } from './runtime-limits.ts';
+import { failWork, type Work } from './work.ts';
+
+export interface WorkerRuntimeOptions {
+  readonly starter: Pick<ResidentStarter, 'start'>;
+  readonly clock: Clock;
+  readonly recorder: Pick<Recorder, 'of'>;
+  /** Keeps which keys are blocked, so that a new daemon does not forget it. */
+  readonly kv: KeyValues;
+  readonly limits?: Partial<RuntimeLimits>;
+  warn(message: string): void;
+  /** What a compute emitted whose answer was lost. */
+  onUndelivered(sense: string, emission: Emission): void;
+}
+
+const BLOCKED_SPACE = 'resident-blocked';
+
+export function createWorkerRuntime(options: WorkerRuntimeOptions): WorkerRuntime {
+  return new KeyedRuntime(options);
+}
+
+class KeyedRuntime implements WorkerRuntime {
+  readonly #options: WorkerRuntimeOptions;
+  readonly #limits: RuntimeLimits;
+  readonly #record: RunRecord;
+  readonly #rooms: KeyRooms;
+  readonly #blocks: Map<string, string>;
+  readonly #keys = new Map<string, KeyedWorker>();
+  readonly #endings = new Map<string, NonNullable<ResidentView['lastEnding']>>();
+  readonly #reports: KeyReports = {
+    started: ({ plan: { key } }, { process, startedMs }) => {
+      const startMs = this.#options.clock.monotonicMs() - startedMs;
+      this.#record.publish('resident.started', { key, resident: process?.resident ?? '', startMs }, 0);
+    },
+    reported: (key, line) =>
+      line.kind === 'undelivered' ? this.#passOn(key, line) : this.#reportLog(key, line),
+    ended: (key, { process }, ending) => this.#reportEnd(key, process?.resident ?? '', ending),
+    blocked: (key, ending) => this.#reportBlock(key, ending),
+    refused: ({ plan: { key } }, problems) =>
+      this.#options.warn(`the old version of ${key} goes on: ${describeProblems(problems).detail}`),
+  };
+  #lastId = 0;
+  #isStopped = false;
+
+  constructor(options: WorkerRuntimeOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#record = options.recorder.of(null);
+    const nextId = (): string => `w${(this.#lastId += 1)}`;
+    this.#rooms = { ...options, limits: this.#limits, reports: this.#reports, nextId };
+    this.#blocks = new Map(options.kv.list(BLOCKED_SPACE).map(({ key, value }) => [key, String(value)]));
+  }
+
+  declare(plan: ResidentPlan, { isKept }: { readonly isKept: boolean }): void {
+    if (this.#isStopped) return;
+    const known = this.#keys.get(plan.key);
+    if (known !== undefined) return known.declare(plan, isKept);
+    const block = this.#blocks.get(plan.key) ?? null;
+    this.#keys.set(plan.key, new KeyedWorker(this.#rooms, plan, isKept, block));
+  }
+
+  async withdraw(key: string): Promise<void> {
+    const found = this.#keys.get(key);
+    await found?.withdraw();
+    if (found?.isClosed === true) this.#keys.delete(key);
+  }
+
+  compute(...[key, order]: Parameters<WorkerRuntime['compute']>): ReturnType<WorkerRuntime['compute']> {
+    return new Promise((settle) => this.#submit(key, { kind: 'compute', order, interruptions: 0, settle }));
+  }
+
+  delivered(key: string, sense: string, computeId: string): void {
+    this.#keys.get(key)?.worker?.order({ kind: 'delivered', name: sense, computeIds: [computeId] });
+  }
+
+  turn(...[key, order, onStep]: Parameters<WorkerRuntime['turn']>): ReturnType<WorkerRuntime['turn']> {
+    const { promise: outcome, resolve: settle } = Promise.withResolvers<TurnOutcome>();
+    const work: Work = { kind: 'turn', order, onStep, settle };
+    this.#submit(key, work);
+    return {
+      outcome,
+      answerStep: (ordinal, answer) => this.#keys.get(key)?.answerStep(work, ordinal, answer),
+      abandon: (why) => this.#keys.get(key)?.abandon(work, why),
+    };
+  }
+
+  async drain(key: string): Promise<void> {
+    await this.#keys.get(key)?.drain();
+  }
+
+  async evict(key: string): Promise<void> {
+    await this.#keys.get(key)?.evict();
+  }
+
+  async restart(key: string): Promise<boolean> {
+    await this.#keys.get(key)?.restart();
+    return this.#keys.has(key);
+  }
+
+  async reset(key: string): Promise<boolean> {
+    const found = this.#keys.get(key);
+    if (found === undefined) return false;
+    const wasBlocked = found.state.kind === 'blocked';
+    if (wasBlocked) {
+      await this.#record.append('resident.reset', { key }, NO_ATTEMPT);
+      this.#options.kv.delete(BLOCKED_SPACE, key);
+      this.#blocks.delete(key);
+    }
+    found.reset();
+    return true;
+  }
+
+  view(key: string): ResidentView | null {
+    const found = this.#keys.get(key);
+    return found === undefined ? null : this.#describe(found);
+  }
+
+  list(): readonly ResidentView[] {
+    return [...this.#keys.values()].map((key) => this.#describe(key));
+  }
+
+  async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#isStopped = true;
+    const keys = [...this.#keys.values()];
+    await Promise.all(keys.map((key) => key.shutdown(key.plan.kind === 'senses' ? 0 : graceMs)));
+  }
+
+  #submit(key: string, work: Work): void {
+    const found = this.#keys.get(key);
+    if (found === undefined) failWork(work, { kind: 'invalid', detail: `${key} is not configured` });
+    else found.submit(work);
+  }
+
+  #describe(key: KeyedWorker): ResidentView {
+    const { plan, state, worker, starts, underWay, problems } = key;
+    return {
+      key: plan.key,
+      state: state.kind,
+      serves: plan.modules.map(({ name }) => name),
+      crashes: key.countCrashes(),
+      starts,
+      underWay,
+      ...definedOnly({
+        pid: worker?.process?.pid,
+        readySince: worker?.readySince,
+        memoryBytes: worker?.memoryBytes,
+        lastEnding: this.#endings.get(plan.key),
+      }),
+      ...(problems.size === 0 ? {} : { problems: Object.fromEntries(problems) }),
+    };
+  }
+
+  #reportLog({ plan: { key } }: Key, line: Extract<ResidentLine, { kind: 'logged' | 'log-dropped' }>): void {
+    const said =
+      line.kind === 'logged' ? line : { name: key, text: `${line.lines} lines were not passed on` };
+    const { name, text } = said;
+    const threadId = line.kind === 'logged' ? line.threadId : undefined;
+    this.#record.publish('resident.logged', { key, name, text, ...definedOnly({ threadId }) }, 0);
+  }
+
+  /** What a guest forges concerns its own group only. */
+  #passOn({ plan }: Key, { name, ...emission }: Extract<ResidentLine, { kind: 'undelivered' }>): void {
+    if (plan.kind === 'senses' && plan.modules.some((module) => module.name === name))
+      this.#options.onUndelivered(name, emission);
+  }
+
+  #reportEnd({ plan: { key }, state }: Key, resident: string, ending: ResidentEnding): void {
+    this.#endings.set(key, { ...ending, at: this.#options.clock.now().toISOString() });
+    const respawn = state.kind === 'waiting' ? { respawnMs: this.#limits.respawnMs } : {};
+    this.#record.publish('resident.ended', { key, resident, ...ending, ...respawn }, 0);
+  }
+
+  #reportBlock(blocked: Key, ending: ResidentEnding): void {
+    const { key } = blocked.plan;
+    const { windowMs } = this.#limits.crashes;
+    const detail = describeEnding(ending);
+    this.#record.keep(
+      'resident.blocked',
+      { key, crashes: blocked.countCrashes(), windowMs, detail },
+      NO_ATTEMPT,
+    );
+    this.#blocks.set(key, detail);
+    try {
+      this.#options.kv.set(BLOCKED_SPACE, key, detail);
+    } catch (error) {
+      this.#options.warn(`the block of ${key} holds until this daemon ends: ${(error as Error).message}`);
+    }
+  }
+}

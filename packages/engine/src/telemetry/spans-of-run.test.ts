@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import type { DataOf, EventType } from '@caisson/protocol';
+import type { StoredEvent } from '../ledger/index.ts';
+import { isComplete, spansOfRun } from './spans-of-run.ts';
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const BEGIN_MS = Date.parse('2026-11-18T00:00:00.000Z');
+
+type Step = { [T in EventType]: [type: T, data: Partial<DataOf<T>>, atMs: number] }[EventType];
+
+/** Events of one run, in order, so many milliseconds after its acceptance. */
+function recordRun(steps: readonly Step[], trace = TRACE): StoredEvent[] {
+  return steps.map(
+    ([type, data, ms], index) =>
+      ({
+        ...{ id: `e${index}`, runId: 'run_1', attempt: 1, seq: index + 1, offset: index + 1, version: 1 },
+        ...{ type, data, trace, at: new Date(BEGIN_MS + ms).toISOString(), prevHash: '', hash: '' },
+      }) as unknown as StoredEvent,
+  );
+}
+
+const accepted = [
+  'dispatch.accepted',
+  {
+    task: { id: 'task-1', description: 'a secret plan', priority: 5 },
+    runtime: 'codex',
+    resolved: { capabilities: [], env: [], model: { requested: 'gpt-5', served: [] } },
+  },
+  0,
+] satisfies Step;
+const finished: Step = ['dispatch.finished', { durationMs: 90 }, 100];
+
+describe('the spans of a run', () => {
+  test('are the same whenever they are made from the same events', () => {
+    const events = recordRun([
+      accepted,
+      ['tool.started', { callId: 'a', tool: 'shell', what: 'rm -rf build' }, 10],
+      ['tool.ended', { callId: 'a', tool: 'shell', ok: true, durationMs: 5 }, 15],
+      finished,
+    ]);
+    expect(spansOfRun(structuredClone(events))).toEqual(spansOfRun(events));
+  });
+
+  test('name the task and never what it says or does', () => {
+    const events = recordRun([
+      accepted,
+      ['tool.started', { callId: 'a', tool: 'shell', what: 'rm -rf build' }, 10],
+      finished,
+    ]);
+    const spans = spansOfRun(events);
+    expect(spans[0]?.attributes).toMatchObject({ taskId: 'task-1', agentId: 'codex' });
+    expect(JSON.stringify(spans)).not.toMatch(/secret plan|rm -rf/);
+  });
+
+  test('stay inside of their run, and a call without an end lasts as long as it', () => {
+    const call = { model: 'gpt-5', outcome: 'answered' as const };
+    const tokens = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
+    const spans = spansOfRun(
+      recordRun([
+        accepted,
+        ['model.called', { ...call, tokens, durationMs: 5000 }, 20],
+        ['tool.started', { callId: 'a', tool: 'shell', what: 'x' }, 30],
+        finished,
+      ]),
+    );
+    expect(spans.slice(1).map(({ startMs, endMs }) => [startMs - BEGIN_MS, endMs - BEGIN_MS])).toEqual([
+      [0, 20],
+      [30, 100],
+    ]);
+    expect(spans[2]?.attributes).toMatchObject({ 'caisson.unfinished': true });
+  });
+
+  test('pair calls that an agent gave the same id in their order', () => {
+    const start = (atMs: number): Step => ['tool.started', { callId: 'a', tool: 'shell', what: 'x' }, atMs];
+    const end = (ok: boolean, atMs: number): Step => [
+      'tool.ended',
+      { callId: 'a', tool: 'shell', ok, durationMs: 1 },
+      atMs,
+    ];
+    const spans = spansOfRun(
+      recordRun([accepted, start(10), end(true, 20), start(30), end(false, 40), finished]),
+    );
+    expect(spans.slice(1).map(({ endMs, error }) => [endMs - BEGIN_MS, error !== undefined])).toEqual([
+      [20, false],
+      [40, true],
+    ]);
+  });
+
+  test('show what the run waited for', () => {
+    const deadlineAt = '2026-11-18T00:05:00.000Z';
+    const asked = { approvalId: 'ap1', tool: 'shell', what: 'x', actionClass: 'git_push', deadlineAt };
+    const spans = spansOfRun(
+      recordRun([
+        accepted,
+        ['run.queued', { position: 1, limit: 2 }, 1],
+        ['attempt.launched', { nonce: 'n', handle: {}, workspace: {} }, 20],
+        ['approval.requested', asked, 30],
+        ['approval.decided', { approvalId: 'ap1', decision: 'deny', by: 'user' }, 60],
+        finished,
+      ]),
+    );
+    expect(spans.slice(1).map(({ name, startMs, endMs }) => [name, endMs - startMs])).toEqual([
+      ['wait queue', 19],
+      ['wait approval', 30],
+    ]);
+  });
+
+  test('carry the failure of their run', () => {
+    const failure = { reason: 'timeout' as const, detail: 'the deadline passed' };
+    const [root] = spansOfRun(recordRun([accepted, ['dispatch.failed', { durationMs: 9, failure }, 10]]));
+    expect(root).toMatchObject({ error: 'timeout', attributes: { status: 'timeout' } });
+  });
+
+  test.each([
+    ['has not ended', recordRun([accepted])],
+    ['is not sampled', recordRun([accepted, finished], TRACE.replace(/01$/, '00'))],
+    ['has no trace', recordRun([accepted, finished], '')],
+  ])('are none where the run %s', (_, events) => {
+    expect(spansOfRun(events)).toEqual([]);
+  });
+
+  test('wait for the push of a branch, which is their last moment', () => {
+    const [type, data, atMs] = accepted;
+    const withPush: Step = [type, { ...data, repository: { remote: 'file:///r', push: true } }, atMs];
+    const branch = { name: 'work', commit: 'c', status: 'created' as const };
+    const end: Step = ['dispatch.finished', { durationMs: 90, branch }, 100];
+    const before = [withPush, end];
+    const pushed: Step = ['branch.pushed', { remote: 'file:///r', branch: 'work', commit: 'c' }, 250];
+    expect([isComplete(recordRun(before)), isComplete(recordRun([...before, pushed]))]).toEqual([
+      false,
+      true,
+    ]);
+    expect(spansOfRun(recordRun([...before, pushed]))[0]).toMatchObject({
+      endMs: BEGIN_MS + 250,
+      events: [{ name: 'sandbox.pushed', atMs: BEGIN_MS + 250 }],
+    });
+  });
+});

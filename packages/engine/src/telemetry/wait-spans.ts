@@ -1,0 +1,50 @@
+/** What a run waited for: a slot, or a person's decision. */
+import type { StoredEvent, StoredOf } from '../ledger/index.ts';
+import type { RunSpan } from './contract.ts';
+import { atMs } from './event-values.ts';
+import type { SpannedRun } from './spans-of-run.ts';
+import { createSpan } from './work-spans.ts';
+
+export function listWaits(events: readonly StoredEvent[], run: SpannedRun): RunSpan[] {
+  return events.flatMap((event): RunSpan[] => {
+    if (event.type === 'run.queued') return [spanOfQueue(events, event, run)];
+    if (event.type === 'approval.requested') return [spanOfApproval(events, event, run)];
+    return [];
+  });
+}
+
+function spanOfQueue(
+  events: readonly StoredEvent[],
+  queued: StoredOf<'run.queued'>,
+  run: SpannedRun,
+): RunSpan {
+  const next = events.find(({ type, seq }) => type === 'attempt.launched' && seq > queued.seq);
+  return createSpan(queued, run, {
+    name: 'wait queue',
+    startMs: atMs(queued),
+    endMs: next === undefined ? run.endMs : atMs(next),
+    attributes: { 'caisson.queue.position': queued.data.position, 'caisson.queue.limit': queued.data.limit },
+  });
+}
+
+function spanOfApproval(
+  events: readonly StoredEvent[],
+  asked: StoredOf<'approval.requested'>,
+  run: SpannedRun,
+): RunSpan {
+  const decided = events.find(
+    (event): event is StoredOf<'approval.decided'> & StoredEvent =>
+      event.type === 'approval.decided' && event.data.approvalId === asked.data.approvalId,
+  );
+  return createSpan(asked, run, {
+    name: 'wait approval',
+    startMs: atMs(asked),
+    endMs: decided === undefined ? run.endMs : atMs(decided),
+    attributes: {
+      'gen_ai.tool.name': asked.data.tool,
+      ...(decided === undefined
+        ? {}
+        : { 'caisson.decision': decided.data.decision, 'caisson.decided_by': decided.data.by }),
+    },
+  });
+}

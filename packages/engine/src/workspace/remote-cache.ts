@@ -1,0 +1,225 @@
+/**
+ * Our copies of remote repositories: `<state>/remotes/<hash of the address>`, git dirs of ours that nobody else writes to.
+ *
+ * C1  A commit in the cache is whole: it comes in one pack, or was there. It is used only if all it names is there.
+ * C2  Runs share the objects and nothing else: each pins its base by its own ref, so that no two wait for a lock, and a
+ *     `git gc` in the cache takes nothing that a run needs.
+ * C3  Runs of one host that want the same at the same time ask the remote once.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import {
+  createOwnGitDir,
+  fetchRef,
+  GitError,
+  ifErrno,
+  listRemoteRefs,
+  objectFormatOf,
+  RemoteError,
+  statIfThere,
+  type RemoteRefs,
+} from '@caisson/ground';
+
+import { baseCommitRef, custodyGit, REMOTES, updateRefs } from './custody.ts';
+import { readIfThere } from './locate-repository.ts';
+import { listFolder } from './record.ts';
+import type { FetchedBase, FetchOrder, RemoteOrder } from './remote-contract.ts';
+import { noteUse, withCacheLock } from './remote-use.ts';
+
+const MAX_TRIES = 4;
+
+export function placeCache(stateDir: string, url: string): string {
+  const name = createHash('sha256').update(url).digest('hex').slice(0, 32);
+  return join(stateDir, REMOTES, name);
+}
+
+/** Fetches that are under way, by what they ask for (C3). */
+export type Fetching = Map<string, Promise<Fetched>>;
+
+/** A base, and what its remote listed for the run that asked. */
+interface Fetched {
+  readonly base: FetchedBase;
+  readonly refs: RemoteRefs;
+}
+
+export async function fetchBase(order: FetchOrder, fetching: Fetching): Promise<FetchedBase> {
+  const key = [order.stateDir, order.remote.url, order.base ?? '', order.access.token ?? ''].join('\0');
+  for (let tries = 1; ; tries += 1) {
+    const running = fetching.get(key);
+    try {
+      const { base, refs } = await (running ?? startFetch(order, key, fetching));
+      if (running !== undefined) await pin(base, order);
+      await demandFreeBranch(order, base, running === undefined ? refs : null);
+      return base;
+    } catch (error) {
+      // Its owner gave up, or a gc was faster than the pin: the next try is our own.
+      const isOurs = (running === undefined || isTaken(error)) && !(error instanceof GitError);
+      if (isOurs || tries === MAX_TRIES || order.signal?.aborted === true) throw error;
+    }
+  }
+}
+
+function startFetch(order: FetchOrder, key: string, fetching: Fetching): Promise<Fetched> {
+  const started = fetchNow(order).finally(() => fetching.delete(key));
+  fetching.set(key, started);
+  return started;
+}
+
+const isTaken = (error: unknown): boolean => error instanceof RemoteError && error.problem === 'taken';
+
+/** A push that would be refused is refused now, before an agent has worked for it. Who joined a fetch lists for itself. */
+async function demandFreeBranch(
+  order: FetchOrder,
+  base: FetchedBase,
+  refs: RemoteRefs | null,
+): Promise<void> {
+  const { remote, pushTo } = order;
+  if (pushTo === undefined) return;
+  const names = namesToPush(order);
+  const { ids } = refs ?? (await listRemoteRefs(remoteGitOptions(order), names));
+  const found = names.map((name) => ids.get(name)).find((id) => id !== undefined);
+  if (found === undefined || found === pushTo.expected) return;
+  await unpinBase(base, order);
+  const which = pushTo.expected === null ? 'already' : 'with other work since it was pushed';
+  throw new RemoteError('taken', `${remote.url} has a branch ${pushTo.branch} ${which}.`, {
+    remedy: 'Name another one: --branch OTHER.',
+  });
+}
+
+const namesToPush = ({ pushTo }: FetchOrder): string[] =>
+  pushTo === undefined ? [] : [`refs/heads/${pushTo.branch}`];
+
+async function fetchNow(order: FetchOrder): Promise<Fetched> {
+  const { stateDir, remote, base } = order;
+  await mkdir(join(stateDir, REMOTES), { recursive: true, mode: 0o700 });
+  const names = [...namesFor(base), ...namesToPush(order)];
+  const refs = await listRemoteRefs(remoteGitOptions(order), names);
+  const { ref, commit } = chooseBase(order, refs);
+  const dir = placeCache(stateDir, remote.url);
+  await withCacheLock(dir, async () => {
+    await ensureCache(order, dir, commit);
+    await noteUse(dir, remote.url);
+  });
+  const found = { dir, url: remote.url, ref };
+  const known = { ...found, commit };
+  if (await isWhole(dir, commit)) {
+    await pin(known, order);
+    return { base: known, refs };
+  }
+  const pinned = baseCommitRef(order.runId, order.attempt);
+  await fetchInto(order, { dir, source: ref, ref: pinned });
+  // The branch may have moved since it was listed, and a tag is an object of its own.
+  const arrived = await custodyGit(dir).text(['rev-parse', '--verify', `${pinned}^{commit}`]);
+  const fetched = { ...found, commit: arrived };
+  await pin(fetched, order);
+  return { base: fetched, refs };
+}
+
+async function fetchInto(
+  order: FetchOrder,
+  { dir, source, ref }: { readonly dir: string; readonly source: string; readonly ref: string },
+): Promise<void> {
+  const { remote, maxBytes } = order;
+  try {
+    await fetchRef(remoteGitOptions(order), { gitDir: dir, source, ref, maxBytes });
+  } catch (error) {
+    if (!(await removeDrafts(dir, order))) throw error;
+    throw new RemoteError('unknown', `${remote.url} sends more than ${maxBytes} bytes at once.`, {
+      remedy: 'Raise git.maxFetch in your own configuration, if the repository is that large.',
+    });
+  }
+}
+
+/** What git leaves of a pack when it is killed, by us or by the limit on its size; whether it was that. */
+async function removeDrafts(dir: string, { maxBytes, timeoutMs }: FetchOrder): Promise<boolean> {
+  const folder = join(dir, 'objects/pack');
+  let isTooLarge = false;
+  for (const name of (await listFolder(folder)).filter((entry) => entry.startsWith('tmp_'))) {
+    const found = statIfThere(join(folder, name), 'itself');
+    const isFull = found !== null && found.size >= maxBytes;
+    isTooLarge ||= isFull;
+    // A younger one may belong to another run's fetch.
+    if (isFull || (found !== null && Date.now() - found.mtimeMs > timeoutMs))
+      await rm(join(folder, name), { force: true });
+  }
+  return isTooLarge;
+}
+
+const pin = ({ dir, commit }: FetchedBase, { runId, attempt }: FetchOrder): Promise<void> =>
+  updateRefs(dir, new Map([[baseCommitRef(runId, attempt), commit]]));
+
+export async function unpinBase(
+  { dir }: FetchedBase,
+  { runId, attempt }: { readonly runId: string; readonly attempt: number },
+): Promise<void> {
+  await custodyGit(dir).run(['update-ref', '-d', baseCommitRef(runId, attempt)]);
+}
+
+const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+function namesFor(base: string | undefined): string[] {
+  if (base === undefined || OBJECT_ID.test(base)) return ['HEAD'];
+  if (base.startsWith('refs/')) return [base, `${base}^{}`];
+  return [`refs/heads/${base}`, `refs/tags/${base}`, `refs/tags/${base}^{}`];
+}
+
+/** The commit of a tag is listed under its name with `^{}`. */
+function chooseBase(
+  { remote, base }: FetchOrder,
+  { ids, headRef }: RemoteRefs,
+): { ref: string; commit: string } {
+  if (base !== undefined && OBJECT_ID.test(base)) return { ref: base, commit: base };
+  const names = base === undefined ? ['HEAD'] : namesFor(base).filter((name) => !name.endsWith('^{}'));
+  const name = names.find((candidate) => ids.has(candidate));
+  const commit = name === undefined ? undefined : (ids.get(`${name}^{}`) ?? ids.get(name));
+  if (name !== undefined && commit !== undefined)
+    return { ref: name === 'HEAD' ? (headRef ?? name) : name, commit };
+  if (base === undefined)
+    throw new RemoteError('unknown', `${remote.url} has no commit to start from.`, {
+      remedy: 'Push a first commit to it, or name a branch with --base.',
+    });
+  throw new RemoteError('unknown', `${remote.url} has no branch, tag or commit ${JSON.stringify(base)}.`, {
+    remedy: 'Name one that it has (git ls-remote), or leave out --base.',
+  });
+}
+
+/** Made aside and renamed: a cache that is there is complete, also when many make it at once. */
+async function ensureCache(
+  { remote, runId, attempt }: FetchOrder,
+  path: string,
+  commit: string,
+): Promise<void> {
+  const objectFormat = objectFormatOf(commit);
+  const isThere = (await readIfThere(join(path, 'HEAD'))) !== null;
+  if (isThere) {
+    const isOther =
+      ((await readIfThere(join(path, 'config'))) ?? '').includes('sha256') !== (objectFormat === 'sha256');
+    if (!isOther) return;
+    throw new RemoteError(
+      'unknown',
+      `${remote.url} has changed the format of its objects since it was last used.`,
+      {
+        remedy: `Move ${path} away once no run needs it.`,
+      },
+    );
+  }
+  const aside = `${path}.${runId}.${attempt}`;
+  await createOwnGitDir({ path: aside, objectFormat, durable: true });
+  await rename(aside, path).catch(ifErrno(undefined, 'ENOTEMPTY', 'EEXIST'));
+  await rm(aside, { recursive: true, force: true });
+}
+
+/** C1: what git itself checks after a fetch. Quick if one of our refs has the commit in its history. */
+async function isWhole(dir: string, commit: string): Promise<boolean> {
+  const checked = await custodyGit(dir).run(['rev-list', '--objects', '--quiet', commit, '--not', '--all'], {
+    okExitCodes: [0, 1, 128],
+  });
+  return checked.exitCode === 0;
+}
+
+/** Where git runs for a remote: a folder of ours that is no repository. */
+export function remoteGitOptions(order: RemoteOrder): RemoteOrder & { cwd: string } {
+  return { ...order, cwd: join(order.stateDir, REMOTES) };
+}

@@ -1,0 +1,109 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseRemoteAddress } from '@caisson/ground';
+import { expect, onTestFinished, test } from 'vitest';
+
+import { branchPinRef, REMOTES } from './custody.ts';
+import { createWorkspaces, type PreparedWorkspace } from './index.ts';
+import { createScratchProject, STAMP } from './scratch-project-stage.ts';
+
+const TASKS = 64;
+
+function openRemote() {
+  const project = createScratchProject();
+  onTestFinished(() => project.dispose());
+  project.write('a.txt', 'one\n');
+  project.write('folder/b.txt', 'two\n');
+  project.commit('first');
+  const stateDir = join(project.root, '.caisson');
+  const path = join(project.root, '.bare');
+  project.git('clone', '-q', '--bare', '.', path);
+  const remote = parseRemoteAddress(path, project.root);
+  const order = { stateDir, remote, access: {}, timeoutMs: 120_000 };
+  const git = (...args: string[]): string =>
+    execFileSync('git', [`--git-dir=${path}`, ...args], { encoding: 'utf8' }).trim();
+  return { project, stateDir, order, path, git };
+}
+
+/** Cleans a repository up without a pause, as the worst neighbour would, until the test is over. */
+function cleanUpWithoutEnd(gitDir: string, how: string): () => void {
+  const script = `while :; do git --git-dir=${gitDir} gc -q --force ${how}; git --git-dir=${gitDir} pack-refs --all; sleep 0.3; done`;
+  const child = spawn('sh', ['-c', script], { stdio: 'ignore', detached: true });
+  const stop = (): void => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // it is over already
+    }
+  };
+  onTestFinished(stop);
+  return stop;
+}
+
+test('64 tasks on one remote at once, with gc and foreign locks around them, end in 64 branches', async () => {
+  const { project, stateDir, order, git, path } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  const first = await workspaces.fetchBase({ ...order, runId: 'run_first', attempt: 1, maxBytes: 2 ** 30 });
+  // Of a remote that drops at once what a push has just brought, git itself says that it breaks.
+  const stops = [cleanUpWithoutEnd(first.dir, '--prune=now'), cleanUpWithoutEnd(path, '')];
+  const lock = join(first.dir, 'packed-refs.lock');
+  const locking = setInterval(() => {
+    if (existsSync(lock)) return;
+    writeFileSync(lock, '');
+    setTimeout(() => rmSync(lock, { force: true }), 20);
+  }, 500);
+  onTestFinished(() => clearInterval(locking));
+  const carryOut = async (index: number): Promise<PreparedWorkspace> => {
+    const [runId, attempt, branch] = [`run_${index}`, 1, `worker/${index}`];
+    const fetched = await workspaces.fetchBase({ ...order, runId, attempt, maxBytes: 2 ** 30 });
+    const task = { kind: 'worktree', projectRoot: project.root, stateDir, include: [] } as const;
+    const prepared = await workspaces.prepare({ ...task, runId, attempt, branch, fetched });
+    writeFileSync(join(prepared.path, 'work.txt'), `${index}\n`);
+    const saved = await workspaces.checkpoint(prepared);
+    if (saved?.branch === undefined) throw new Error('nothing was saved');
+    const { custodyDir } = prepared;
+    await workspaces.writeBranch({ custodyDir, branch: saved.branch, runId, attempt, from: null });
+    const { commit } = saved.branch;
+    await workspaces.pushBranch({ ...order, branch, commit, expected: null, runId, attempt });
+    expect(await workspaces.remove(prepared)).toMatchObject({ kind: 'removed' });
+    return prepared;
+  };
+  const tasks = await Promise.all(Array.from({ length: TASKS }, (_, index) => carryOut(index)));
+  clearInterval(locking);
+  for (const stop of stops) stop();
+  const names = git('for-each-ref', '--format=%(refname:short)', 'refs/heads/worker/').split('\n');
+  expect(names.toSorted()).toEqual(tasks.map((_, index) => `worker/${index}`).toSorted());
+  for (const name of names) expect(git('show', `${name}:work.txt`)).toBe(name.slice('worker/'.length));
+  expect(readdirSync(join(stateDir, REMOTES))).toHaveLength(1);
+  expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
+  const cached = execFileSync('git', [
+    `--git-dir=${first.dir}`,
+    'for-each-ref',
+    '--format=%(refname)',
+  ]).toString();
+  expect(cached).not.toContain('refs/heads/');
+  expect(cached).toContain(branchPinRef('run_63', 1));
+  const runs = new Set([...cached.matchAll(/refs\/caisson\/([^/]+)/g)].map(([, runId]) => runId));
+  expect(runs.size).toBe(TASKS + 1);
+}, 300_000);
+
+test('of runs that share one fetch, only those are refused whose own branch the remote has', async () => {
+  const { project, order, git } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  git('branch', 'there', 'HEAD');
+  const head = git('rev-parse', 'HEAD');
+  const ask = (runId: string, branch: string, expected: string | null) =>
+    workspaces.fetchBase({ ...order, runId, attempt: 1, maxBytes: 2 ** 30, pushTo: { branch, expected } });
+  const asked = [
+    ask('run_a', 'there', null),
+    ask('run_b', 'free', null),
+    ask('run_c', 'there', null),
+    ask('run_d', 'there', head),
+  ];
+  const ends = await Promise.allSettled(asked);
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(ends[2]).toMatchObject({
+    reason: { problem: 'taken', remedy: expect.stringContaining('--branch') },
+  });
+});

@@ -1,0 +1,13 @@
+/** Sizes of what residents say; without schemas, for the program inside the sandbox. */
+
+/** The longest order. */
+export const MAX_ORDER_BYTES = 8 * 1024 * 1024;
+/** The largest JSON of a signal's payload or a thread's message, and of all messages of a thread together. */
+export const MAX_PAYLOAD_BYTES = 64 * 1024;
+export const MAX_HISTORY_BYTES = 768 * 1024;
+/** Signals of one compute. */
+export const MAX_SIGNALS = 64;
+export const MAX_LOG_CHARACTERS = 4096;
+
+/** Where the group's own folder is, inside; `CAISSON_STATE` says so to the user's code. */
+export const STATE_INSIDE = '/run/caisson/state';

@@ -1,0 +1,77 @@
+/** What ends a guest from outside: it is not ready in time, does not answer, or fills its disk. */
+import { findHiding, measureTree, measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
+import type { ResidentEnding, ResidentJob } from '@caisson/protocol';
+import type { GuestLink } from './guest-link.ts';
+
+const MAX_PING_MS = 2000;
+
+export type EndGuest = (why: ResidentEnding['why'], detail: string) => void;
+
+export interface AnswerWatch {
+  /** The guest has loaded its files. */
+  ready(): void;
+  pong(at: number): void;
+  stop(): void;
+}
+
+/** A guest that we do not read ourselves, because the host does not, is not silent. */
+export function watchAnswers(
+  { readyMs, unresponsiveMs }: Pick<ResidentJob, 'readyMs' | 'unresponsiveMs'>,
+  link: GuestLink,
+  end: EndGuest,
+): AnswerWatch {
+  const late = setTimeout(() => end('not-ready', `it was not ready within ${readyMs} ms`), readyMs);
+  /** When the ping that has no answer yet was sent. */
+  let asked: number | null = null;
+  let isReady = false;
+  const look = (): void => {
+    const now = performance.now();
+    if (!isReady) return;
+    if (link.isPaused()) asked = null;
+    else if (asked === null) link.send({ kind: 'ping', at: (asked = now) });
+    else if (now - asked > unresponsiveMs)
+      end('unresponsive', `it has not answered for ${Math.round(now - asked)} ms`);
+  };
+  const timer = setInterval(look, Math.min(MAX_PING_MS, unresponsiveMs / 4));
+  return {
+    ready() {
+      isReady = true;
+      clearTimeout(late);
+    },
+    pong(at) {
+      if (at === asked) asked = null;
+    },
+    stop() {
+      clearTimeout(late);
+      clearInterval(timer);
+    },
+  };
+}
+
+/** The folder may grow up to the limit, with what is in it already. */
+export async function watchState(
+  { paths: { state }, grant }: ResidentJob,
+  running: () => SandboxProcess | null,
+  end: EndGuest,
+): Promise<() => Promise<void>> {
+  const cap = grant.limits.disk;
+  if (cap === undefined) return () => Promise.resolve();
+  const bytes = await measureTree(state);
+  const pidOf = ({ initPid, pid }: SandboxProcess): number => initPid ?? pid;
+  const ask = <T>(otherwise: T, work: (pid: number) => T): T => {
+    const process = running();
+    return process === null ? otherwise : work(pidOf(process));
+  };
+  const watch = await watchGrowth({
+    path: state,
+    maxGrowthBytes: Math.max(0, cap - bytes),
+    unseenBytes: () => ask(0, (pid) => measureUnlinked(pid, state)),
+    findHiding: () => ask(null, (pid) => findHiding(pid, state, [process.pid, process.ppid])),
+    onExceeded: (growth, why) =>
+      end(
+        'disk',
+        `its state folder has ${bytes + growth} bytes, the limit is ${cap}${why ? ` (${why})` : ''}`,
+      ),
+  });
+  return () => watch.stop();
+}

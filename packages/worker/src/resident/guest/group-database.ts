@@ -1,0 +1,118 @@
+/**
+ * The database of a group, opened when a sense first uses it; every thread has its own connection. All that a compute writes
+ * is one transaction: it begins with the first write, so that a compute that only reads stops nobody, and ends with the
+ * compute (RE7).
+ */
+import { existsSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { isRecord } from '@caisson/protocol';
+import { InvalidUse } from './checked-json.ts';
+
+const BUSY_MS = 5000;
+const MAX_STATEMENTS = 256;
+
+export type SqlValue = string | number | bigint | null;
+export type SqlRow = ReturnType<StatementSync['all']>[number];
+
+export class GroupDatabase {
+  readonly #path: string;
+  readonly #statements = new Map<string, StatementSync>();
+  #opened: DatabaseSync | null = null;
+  #isComputing = false;
+  #hasWritten = false;
+  #depth = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Whether anything was ever stored. */
+  get exists(): boolean {
+    return this.#opened !== null || existsSync(this.#path);
+  }
+
+  read(sql: string, ...values: readonly SqlValue[]): SqlRow[] {
+    return this.#prepare(sql).all(...values);
+  }
+
+  /** A part of the present compute; refused outside of one. */
+  write(sql: string, ...values: readonly SqlValue[]): { readonly rows: SqlRow[]; readonly changes: number } {
+    this.#beginWriting();
+    const rows = this.#prepare(sql).all(...values);
+    return { rows, changes: Number(this.#prepare('SELECT changes() AS n').get()?.['n'] ?? 0) };
+  }
+
+  /** Our own, whether or not there is a compute. */
+  writeAlone(sql: string, ...values: readonly SqlValue[]): void {
+    this.#prepare(sql).run(...values);
+  }
+
+  /** A part of the compute that can be undone alone. */
+  transaction<T>(work: () => T): T {
+    const database = this.#beginWriting();
+    this.#depth += 1;
+    const name = `s${this.#depth}`;
+    database.exec(`SAVEPOINT ${name}`);
+    try {
+      const result = work();
+      if (isRecord(result) && typeof result['then'] === 'function')
+        throw new InvalidUse('the work of a transaction must not be asynchronous');
+      database.exec(`RELEASE ${name}`);
+      return result;
+    } catch (error) {
+      if (database.isTransaction) database.exec(`ROLLBACK TO ${name}; RELEASE ${name}`);
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  beginCompute(): void {
+    this.#isComputing = true;
+    this.#hasWritten = false;
+  }
+
+  /** Throws if what the compute wrote is not all there; `undoCompute` must follow then. */
+  commitCompute(): void {
+    if (this.#hasWritten) this.#beginWriting().exec('COMMIT');
+    this.#isComputing = false;
+  }
+
+  undoCompute(): void {
+    this.#isComputing = false;
+    if (this.#opened?.isTransaction === true) this.#opened.exec('ROLLBACK');
+  }
+
+  #beginWriting(): DatabaseSync {
+    if (!this.#isComputing) throw new InvalidUse('state can be changed only while its compute is under way');
+    const database = this.#open();
+    // SQLite undoes everything when a disk is full, for example.
+    if (this.#hasWritten && !database.isTransaction)
+      throw new Error('what this compute wrote was undone by the database');
+    if (!this.#hasWritten) database.exec('BEGIN IMMEDIATE');
+    this.#hasWritten = true;
+    return database;
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#open().prepare(sql);
+    if (this.#statements.size < MAX_STATEMENTS) this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  #open(): DatabaseSync {
+    return (this.#opened ??= openDatabase(this.#path));
+  }
+}
+
+function openDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  database.exec(`PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS caisson_state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS caisson_outbox (
+      id TEXT PRIMARY KEY, sense TEXT NOT NULL, causes TEXT NOT NULL, signals TEXT NOT NULL)`);
+  return database;
+}

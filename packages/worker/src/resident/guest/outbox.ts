@@ -1,0 +1,63 @@
+/**
+ * What computes of one sense emitted and their host has not recorded yet. A row is written in the transaction of its compute,
+ * so that neither a signal nor a change of the state exists without the other.
+ */
+import { isRecord, type Cause, type EmittedSignal } from '@caisson/protocol';
+import type { GroupDatabase } from './group-database.ts';
+
+const { stringify, parse } = JSON;
+/** A host that records nothing stops its senses before there are so many. */
+const MAX_ROWS = 256;
+
+export interface Emission {
+  readonly computeId: string;
+  readonly causes: Cause[];
+  readonly signals: EmittedSignal[];
+}
+
+export interface Outbox {
+  /** What this compute emitted, if it is over already. */
+  find(computeId: string): Emission | null;
+  /** A part of the present compute. */
+  add(emission: Emission): void;
+  list(): Emission[];
+  /** Their host has recorded them. */
+  remove(computeIds: readonly string[]): void;
+}
+
+export function createOutbox(database: GroupDatabase, sense: string): Outbox {
+  const select = (condition: string, ...values: readonly string[]): Emission[] =>
+    database.exists
+      ? database
+          .read(
+            `SELECT id, causes, signals FROM caisson_outbox WHERE ${condition} LIMIT ${MAX_ROWS}`,
+            ...values,
+          )
+          .map((row) => ({
+            computeId: String(row['id']),
+            causes: parseList(row['causes']),
+            signals: parseList(row['signals']),
+          }))
+      : [];
+  return {
+    find: (computeId) => select('id = ? AND sense = ?', computeId, sense)[0] ?? null,
+    add({ computeId, causes, signals }) {
+      const values = [computeId, sense, stringify(causes), stringify(signals)];
+      database.write(
+        'INSERT INTO caisson_outbox (id, sense, causes, signals) VALUES (?, ?, ?, ?)',
+        ...values,
+      );
+    },
+    list: () => select('sense = ? ORDER BY rowid', sense),
+    remove(computeIds) {
+      for (const id of computeIds)
+        database.writeAlone('DELETE FROM caisson_outbox WHERE id = ? AND sense = ?', id, sense);
+    },
+  };
+}
+
+/** We wrote it; the worker outside checks it all the same. */
+function parseList<T>(text: unknown): T[] {
+  const value: unknown = parse(String(text));
+  return Array.isArray(value) ? (value.filter(isRecord) as T[]) : [];
+}

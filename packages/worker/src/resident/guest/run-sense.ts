@@ -1,0 +1,117 @@
+/** The computes of one sense, in its thread. */
+import { join } from 'node:path';
+import {
+  MAX_PAYLOAD_BYTES,
+  MAX_SIGNALS,
+  type EmittedSignal,
+  type GuestFailure,
+  type Sense,
+  type SenseContext,
+  type Signals,
+} from '@caisson/protocol';
+import { checkJson, InvalidUse } from './checked-json.ts';
+import { describeThrown } from './describe-thrown.ts';
+import { GroupDatabase } from './group-database.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { Runner, Say } from './run-thread.ts';
+import { createSenseState } from './sense-state.ts';
+import type { ThreadOrder, ThreadStart } from './thread-messages.ts';
+import { createUserLog } from './user-log.ts';
+
+const SIGNAL_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
+/** All signals of one compute are one line. */
+const MAX_EMITTED_BYTES = 512 * 1024;
+
+type ComputeOrder = Extract<ThreadOrder, { readonly kind: 'compute' }>;
+
+/** Reports first what an earlier thread of this sense left in the outbox. */
+export function createSenseRunner(
+  sense: object,
+  { name, projectRoot, stateFolder }: ThreadStart,
+  say: Say,
+): Runner {
+  const database = new GroupDatabase(join(stateFolder, 'group.db'));
+  const outbox = createOutbox(database, name);
+  const parts = { state: createSenseState(database), projectRoot, log: createUserLog(say) };
+  for (const emission of outbox.list()) say({ kind: 'undelivered', ...emission });
+  let abort: (why: string) => void = () => undefined;
+  const run = async (order: ComputeOrder): Promise<void> => {
+    const done = outbox.find(order.computeId); // it was over when its answer was lost
+    if (done !== null) return say({ kind: 'computed', signals: done.signals });
+    const limit = createLimit();
+    ({ abort } = limit);
+    const emitted = createEmitted();
+    const { cause } = order;
+    const context = { ...parts, signal: limit.signal, cause, emit: emitted.emit };
+    database.beginCompute();
+    try {
+      await (sense as Sense).compute(context satisfies SenseContext<Signals>);
+      limit.check();
+      say({ kind: 'computed', signals: commit(database, outbox, order, emitted.close()) });
+    } catch (error) {
+      emitted.close();
+      database.undoCompute();
+      say({ kind: 'computed', signals: [], failure: describeFailure(error) });
+    }
+  };
+  return (order) => {
+    if (order.kind === 'compute') void run(order);
+    else if (order.kind === 'delivered') outbox.remove(order.computeIds);
+    else if (order.kind === 'abort') abort(order.why);
+  };
+}
+
+/** State and signals of the compute, or neither (RE7). */
+function commit(
+  database: GroupDatabase,
+  outbox: Outbox,
+  { computeId, causes }: ComputeOrder,
+  signals: EmittedSignal[],
+): readonly EmittedSignal[] {
+  if (signals.length > 0) outbox.add({ computeId, causes, signals });
+  database.commitCompute();
+  return signals;
+}
+
+function createLimit(): { readonly signal: AbortSignal; abort(why: string): void; check(): void } {
+  const controller = new AbortController();
+  let problem: Error | null = null;
+  return {
+    signal: controller.signal,
+    abort: (why) => controller.abort((problem = new Error(why))),
+    check() {
+      if (problem !== null) throw problem;
+    },
+  };
+}
+
+function describeFailure(error: unknown): GuestFailure {
+  return { kind: error instanceof InvalidUse ? 'invalid' : 'threw', detail: describeThrown(error) };
+}
+
+function createEmitted(): {
+  emit(name: string, payload?: unknown): void;
+  close(): EmittedSignal[];
+} {
+  const signals: EmittedSignal[] = [];
+  let bytes = 0;
+  let isClosed = false;
+  return {
+    emit(name, payload) {
+      if (isClosed) throw new InvalidUse('emit was called after its compute was over');
+      if (typeof name !== 'string' || !SIGNAL_NAME.test(name))
+        throw new InvalidUse(`"${String(name)}" is no name of a signal`);
+      if (signals.length >= MAX_SIGNALS)
+        throw new InvalidUse(`a compute emits at most ${MAX_SIGNALS} signals`);
+      const checked = checkJson(payload, `the payload of "${name}"`, MAX_PAYLOAD_BYTES);
+      bytes += checked.bytes;
+      if (bytes > MAX_EMITTED_BYTES)
+        throw new InvalidUse(`the signals of a compute have at most ${MAX_EMITTED_BYTES} bytes together`);
+      signals.push({ name, payload: checked.value });
+    },
+    close() {
+      isClosed = true;
+      return signals;
+    },
+  };
+}

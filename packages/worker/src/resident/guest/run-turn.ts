@@ -1,0 +1,120 @@
+/** One turn of a thread of a workflow: the router names the role, the role makes the message. */
+import {
+  MAX_PAYLOAD_BYTES,
+  type GuestFailure,
+  type Role,
+  type RoleContext,
+  type RoleRun,
+  type StepRequest,
+  type Workflow,
+} from '@caisson/protocol';
+import { checkJson, InvalidUse } from './checked-json.ts';
+import { describeThrown } from './describe-thrown.ts';
+import type { Runner, Say } from './run-thread.ts';
+import { createSteps, StepsChanged, type Steps } from './steps.ts';
+import type { ThreadStart, TurnEnding, TurnOrder } from './thread-messages.ts';
+import { createUserLog } from './user-log.ts';
+
+export function createTurnRunner(workflow: object, { projectRoot }: ThreadStart, say: Say): Runner {
+  const abort = new AbortController();
+  const log = createUserLog(say);
+  let steps: Steps | null = null;
+  const run = async (order: TurnOrder): Promise<void> => {
+    const own = (steps = createSteps(order.steps, say));
+    const parts = {
+      signal: abort.signal,
+      projectRoot,
+      log: (...words: unknown[]) => (own.isReplaying() ? undefined : log(...words)),
+    };
+    say({ kind: 'turned', outcome: await takeTurn(workflow as Workflow, order, own, parts) });
+  };
+  return (order) => {
+    if (order.kind === 'turn') void run(order.turn);
+    else if (order.kind === 'step-done') steps?.settle(order);
+    else if (order.kind === 'abort') abort.abort(new Error(order.why));
+  };
+}
+
+type Parts = Pick<RoleContext, 'signal' | 'projectRoot' | 'log'>;
+
+async function takeTurn(
+  workflow: Workflow,
+  order: TurnOrder,
+  steps: Steps,
+  parts: Parts,
+): Promise<TurnEnding> {
+  let role: string | undefined;
+  const fail = (failure: GuestFailure): TurnEnding =>
+    role === undefined ? { kind: 'failed', failure } : { kind: 'failed', role, failure };
+  try {
+    const { payload, messages } = order;
+    const next: unknown = workflow.route({ payload, messages });
+    if (next === null) return { kind: 'end' };
+    const work = findRole(workflow, next);
+    role = next as string; // it is the name of a role
+    const content: unknown = await Promise.race([
+      work(createContext(order, steps, parts)),
+      steps.changed, // a role that catches the error of a step has changed all the same
+    ]);
+    return { kind: 'message', role, content: checkJson(content, 'its result', MAX_PAYLOAD_BYTES).value };
+  } catch (error) {
+    return fail({ kind: kindOf(error), detail: describeThrown(error) });
+  }
+}
+
+function kindOf(error: unknown): GuestFailure['kind'] {
+  if (error instanceof StepsChanged) return 'changed';
+  return error instanceof InvalidUse ? 'invalid' : 'threw';
+}
+
+function findRole({ roles }: Workflow, name: unknown): Role {
+  const role = typeof name === 'string' && Object.hasOwn(roles, name) ? roles[name] : undefined;
+  if (role === undefined)
+    throw new InvalidUse(`the router named ${JSON.stringify(name) ?? 'nothing'}, which is none of its roles`);
+  return role;
+}
+
+function createContext(order: TurnOrder, steps: Steps, parts: Parts): RoleContext {
+  const { threadId, round, trigger, payload, messages } = order;
+  const ask = (request: StepRequest): Promise<unknown> => {
+    const misuse = findMisuse(request);
+    return misuse === null ? steps.ask(request) : Promise.reject(new InvalidUse(misuse));
+  };
+  const dispatch = (run: RoleRun, waits: boolean): Promise<unknown> =>
+    ask({ kind: 'dispatch', request: { ...run }, waits });
+  return {
+    ...{ threadId, round, trigger, payload, messages, ...parts },
+    dispatch: (run) => dispatch(run, true) as ReturnType<RoleContext['dispatch']>,
+    start: (run) => dispatch(run, false) as Promise<string>,
+    wait: (runIds) => ask({ kind: 'wait', runIds: [...runIds] }) as ReturnType<RoleContext['wait']>,
+    ask: (question, { options, deadlineMs } = {}) =>
+      ask({
+        kind: 'ask',
+        question,
+        ...(options === undefined ? {} : { options: [...options] }),
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      }) as Promise<string>,
+    sleep: async (ms) => void (await ask({ kind: 'sleep', ms })),
+    step: <T>(name: string, work: () => T | Promise<T>) => steps.remember(name, work) as Promise<T>,
+  };
+}
+
+/** What the compiler would have said: the code of the user may be plain JavaScript. */
+function findMisuse(request: StepRequest): string | null {
+  switch (request.kind) {
+    case 'wait':
+      return request.runIds.length > 0 && request.runIds.every((id) => typeof id === 'string')
+        ? null
+        : 'wait(runIds) needs a list of ids that start(…) gave';
+    case 'ask':
+      return typeof request.question === 'string' && request.question !== ''
+        ? null
+        : 'ask(question, { options, deadlineMs }) needs a text as its question';
+    case 'sleep':
+      return Number.isFinite(request.ms) && request.ms >= 0
+        ? null
+        : 'sleep(ms) needs a number of milliseconds';
+    default:
+      return null;
+  }
+}

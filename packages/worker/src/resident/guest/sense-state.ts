@@ -1,0 +1,38 @@
+/** `state` of the user's code. */
+import type { SenseState } from '@caisson/protocol';
+import { InvalidUse } from './checked-json.ts';
+import type { GroupDatabase, SqlValue } from './group-database.ts';
+
+const { stringify, parse } = JSON;
+
+/** What needs no transaction. A `WITH` may write. */
+const READS = /^\s*(?:select|values|explain|pragma)\b/i;
+const ENDS_TRANSACTION = /^\s*(?:begin|commit|end|rollback|savepoint|release)\b/i;
+
+export function createSenseState(database: GroupDatabase): SenseState {
+  const execute = (sql: string, values: readonly SqlValue[]): ReturnType<GroupDatabase['write']> => {
+    if (READS.test(sql)) return { rows: database.read(sql, ...values), changes: 0 };
+    if (ENDS_TRANSACTION.test(sql))
+      throw new InvalidUse('a compute is one transaction: use state.transaction for a part of it');
+    return database.write(sql, ...values);
+  };
+  return {
+    get<T>(key: string): T | undefined {
+      const [row] = database.read('SELECT value FROM caisson_state WHERE key = ?', key);
+      return row === undefined ? undefined : (parse(String(row['value'])) as T);
+    },
+    set(key, value) {
+      const text: string | undefined = stringify(value);
+      if (text === undefined) throw new InvalidUse(`the value of "${key}" cannot be written as JSON`);
+      database.write(
+        'INSERT INTO caisson_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+        key,
+        text,
+      );
+    },
+    delete: (key) => void database.write('DELETE FROM caisson_state WHERE key = ?', key),
+    run: (sql, ...values: SqlValue[]) => ({ changes: execute(sql, values).changes }),
+    all: <Row>(sql: string, ...values: SqlValue[]) => execute(sql, values).rows as Row[],
+    transaction: (work) => database.transaction(work),
+  };
+}

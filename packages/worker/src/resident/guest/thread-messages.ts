@@ -1,0 +1,59 @@
+/** What the main thread and a thread with the user's code say to each other, as JSON text. */
+import type {
+  Cause,
+  ComputeCause,
+  EmittedSignal,
+  GuestFailure,
+  GuestLine,
+  GuestOrder,
+  StepRequest,
+} from '@caisson/protocol';
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly serves: 'senses' | 'workflow';
+  readonly name: string;
+  readonly file: string;
+  readonly projectRoot: string;
+  readonly stateFolder: string;
+}
+
+export type TurnOrder = Extract<GuestOrder, { readonly kind: 'turn' }>;
+export type TurnEnding = Extract<GuestLine, { readonly kind: 'turned' }>['outcome'];
+
+export type ThreadOrder =
+  | {
+      readonly kind: 'compute';
+      readonly computeId: string;
+      readonly cause: ComputeCause;
+      readonly causes: Cause[];
+    }
+  | { readonly kind: 'delivered'; readonly computeIds: readonly string[] }
+  | { readonly kind: 'turn'; readonly turn: TurnOrder }
+  | {
+      readonly kind: 'step-done';
+      readonly ordinal: number;
+      readonly ok: boolean;
+      readonly value: unknown;
+    }
+  | { readonly kind: 'abort'; readonly why: string }
+  /** Answered with `pong`, unless the user's code does not give the thread back. */
+  | { readonly kind: 'ping' };
+
+export type ThreadLine =
+  | { readonly kind: 'loaded'; readonly problem?: string }
+  | {
+      readonly kind: 'computed';
+      readonly signals: readonly EmittedSignal[];
+      readonly failure?: GuestFailure;
+    }
+  | {
+      readonly kind: 'undelivered';
+      readonly computeId: string;
+      readonly causes: Cause[];
+      readonly signals: EmittedSignal[];
+    }
+  | { readonly kind: 'step'; readonly ordinal: number; readonly request: StepRequest }
+  | { readonly kind: 'turned'; readonly outcome: TurnEnding }
+  | { readonly kind: 'logged'; readonly text: string }
+  | { readonly kind: 'pong' };

@@ -1,0 +1,101 @@
+/**
+ * The turns of a workflow, each in a thread of its own, which ends with it. One thread has loaded the file in advance, so that
+ * a turn does not wait for that.
+ */
+import type { GuestOrder } from '@caisson/protocol';
+import { loadThread, type LoadedThread } from './loaded-thread.ts';
+import type { LoadOrder, Outlet, Served } from './serve-guest.ts';
+import type { ThreadLine, TurnEnding, TurnOrder } from './thread-messages.ts';
+import { watchTurn } from './turn-watch.ts';
+import type { UserThread } from './user-thread.ts';
+import { createWorkLimit, type WorkLimit } from './work-limit.ts';
+
+interface RunningTurn {
+  readonly thread: UserThread;
+  readonly limit: WorkLimit;
+}
+
+export function openTurns(options: LoadOrder, outlet: Outlet): Served {
+  const [module] = options.modules;
+  if (module === undefined) throw new Error('a workflow has one file');
+  const running = new Map<string, RunningTurn>();
+  let spare: LoadedThread | null = null;
+  const prepare = (): LoadedThread => {
+    const loaded = loadThread(options, module, outlet);
+    spare = loaded;
+    void loaded.thread.ended.then(() => {
+      if (spare === loaded) spare = null;
+    });
+    return loaded;
+  };
+  const take = (): LoadedThread => {
+    const loaded = spare ?? prepare();
+    spare = null;
+    return loaded;
+  };
+
+  const turn = async (order: TurnOrder): Promise<void> => {
+    const loaded = take();
+    const outcome = await runTurn(order, loaded, running, { ...outlet, ...options, name: module.name });
+    outlet.say({ kind: 'turned', id: order.id, outcome });
+    void loaded.thread.end();
+    if (spare === null) prepare();
+  };
+  return {
+    async load() {
+      const problem = await prepare().problem;
+      return new Map(problem === null ? [] : [[module.name, problem]]);
+    },
+    take: (order) => takeOrder(order, running, (each) => void turn(each)),
+  };
+}
+
+function takeOrder(
+  order: GuestOrder,
+  running: ReadonlyMap<string, RunningTurn>,
+  turn: (order: TurnOrder) => void,
+): void {
+  if (order.kind === 'turn') turn(order);
+  else if (order.kind === 'abandon') running.get(order.id)?.limit.abort('aborted', order.why, order.graceMs);
+  else if (order.kind === 'step-done') {
+    const { ordinal, ok, value } = order;
+    running.get(order.id)?.thread.post({ kind: 'step-done', ordinal, ok, value });
+  }
+}
+
+function runTurn(
+  order: TurnOrder,
+  { thread, problem }: LoadedThread,
+  running: Map<string, RunningTurn>,
+  outlet: Outlet & Pick<LoadOrder, 'silenceMs'> & { readonly name: string },
+): Promise<TurnEnding> {
+  return new Promise((resolve) => {
+    const finish = (outcome: TurnEnding): void => {
+      if (!running.delete(order.id)) return;
+      limit.clear();
+      watch.stop();
+      const failure = limit.reason();
+      resolve(failure === null ? outcome : { kind: 'failed', failure });
+    };
+    const limit = createWorkLimit(thread, () => finish({ kind: 'end' }));
+    const { silenceMs } = outlet;
+    const watch = watchTurn(thread, silenceMs, () =>
+      limit.abort('timeout', `its code did not give its thread back for ${silenceMs} ms`, 0),
+    );
+    running.set(order.id, { thread, limit });
+    const take = (line: ThreadLine): void => {
+      if (line.kind === 'logged') outlet.log(outlet.name, line.text, order.threadId);
+      else if (line.kind === 'pong') watch.answered();
+      else if (line.kind === 'turned') finish(line.outcome);
+      else if (line.kind === 'step' && running.has(order.id))
+        outlet.say({ kind: 'step', id: order.id, ordinal: line.ordinal, request: line.request });
+    };
+    void problem.then((refusal) => {
+      if (refusal !== null) return finish({ kind: 'failed', failure: { kind: 'invalid', detail: refusal } });
+      if (limit.reason() !== null) return finish({ kind: 'end' });
+      void thread.ended.then((failure) => finish({ kind: 'failed', failure }));
+      thread.onLine = take;
+      thread.post({ kind: 'turn', turn: order });
+    });
+  });
+}

@@ -1,0 +1,91 @@
+/**
+ * A thread with the user's code, as the main thread sees it. Whatever the code does (throws, exits, exhausts its heap), the
+ * thread has exactly one end, with a reason; one that cannot be ended takes the process with it.
+ */
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { isRecord, type GuestFailure } from '@caisson/protocol';
+import { describeThrown } from './describe-thrown.ts';
+import type { ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
+
+/** A thread that is terminated is gone in a moment, unless a system call holds it. */
+const END_LIMIT_MS = 1000;
+const YOUNG_MB = 16;
+
+export interface UserThread {
+  post(order: ThreadOrder): void;
+  /** Gets what it says; its owner replaces it. */
+  onLine: (line: ThreadLine) => void;
+  /** Ends it; resolves when it is gone. */
+  end(): Promise<void>;
+  /** Resolves with why it is gone. Not for each of many uses: what waits for it is kept as long as the thread. */
+  readonly ended: Promise<GuestFailure>;
+  /** Why it is gone, once it is. */
+  failure(): GuestFailure | null;
+  /** Called when it is gone; its owner replaces it. */
+  onEnded: (failure: GuestFailure) => void;
+}
+
+export interface ThreadOptions {
+  readonly start: ThreadStart;
+  readonly heapBytes: number;
+  /** It could not be ended. */
+  onStuck(): void;
+}
+
+export function startUserThread({ start, heapBytes, onStuck }: ThreadOptions): UserThread {
+  const worker = new Worker(fileURLToPath(import.meta.url), {
+    workerData: start,
+    name: start.name,
+    argv: [],
+    resourceLimits: {
+      maxOldGenerationSizeMb: Math.max(YOUNG_MB, Math.floor(heapBytes / 1024 ** 2)),
+      maxYoungGenerationSizeMb: YOUNG_MB,
+    },
+  });
+  let [thrown, gone]: [GuestFailure | null, GuestFailure | null] = [null, null];
+  worker.on('error', (error) => (thrown ??= describeDeath(error)));
+  worker.on('messageerror', () => undefined); // as if it had said nothing
+  const ended = new Promise<GuestFailure>((resolve) => {
+    worker.once('exit', (code) => {
+      gone = thrown ?? { kind: 'exited', detail: `it ended its own thread with code ${code}` };
+      resolve(gone);
+      thread.onEnded(gone);
+    });
+  });
+  const thread: UserThread = {
+    post: (order) => worker.postMessage(JSON.stringify(order)),
+    onLine: () => undefined,
+    async end() {
+      const stuck = setTimeout(onStuck, END_LIMIT_MS);
+      await worker.terminate();
+      clearTimeout(stuck);
+    },
+    ended,
+    failure: () => gone,
+    onEnded: () => undefined,
+  };
+  worker.on('message', (text: unknown) => {
+    const line = parseLine(text);
+    if (line !== null) thread.onLine(line);
+  });
+  return thread;
+}
+
+function describeDeath(error: unknown): GuestFailure {
+  const isMemory = isRecord(error) && error['code'] === 'ERR_WORKER_OUT_OF_MEMORY';
+  return isMemory
+    ? { kind: 'memory', detail: 'its heap is exhausted' }
+    : { kind: 'threw', detail: describeThrown(error) };
+}
+
+/** The user's code could post anything itself; the worker outside checks the rest. */
+function parseLine(text: unknown): ThreadLine | null {
+  if (typeof text !== 'string') return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && typeof value['kind'] === 'string' ? (value as unknown as ThreadLine) : null;
+  } catch {
+    return null; // only the user's own code posts what is no JSON
+  }
+}

@@ -1,0 +1,29 @@
+/** How work of a thread is given up: it is asked first, and ended after the grace. */
+import type { UserThread } from './user-thread.ts';
+
+export interface WorkLimit {
+  /** Asks the code to stop for this reason; the first one counts. */
+  abort(kind: 'timeout' | 'aborted', why: string, graceMs: number): void;
+  /** Why it was asked to, if it was. */
+  reason(): { readonly kind: 'timeout' | 'aborted'; readonly detail: string } | null;
+  /** The work is over. */
+  clear(): void;
+}
+
+export function createWorkLimit(thread: UserThread, onKill: () => void): WorkLimit {
+  let reason: ReturnType<WorkLimit['reason']> = null;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    abort(kind, why, graceMs) {
+      if (reason !== null) return;
+      reason = { kind, detail: why };
+      thread.post({ kind: 'abort', why });
+      timer = setTimeout(() => {
+        onKill();
+        void thread.end();
+      }, graceMs);
+    },
+    reason: () => reason,
+    clear: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { createOpenOrders } from './open-orders.ts';
+
+it('a line is logged with the name of a module, and for a thread while its turn is open', () => {
+  const orders = createOpenOrders(['flow']);
+  const log = (name: string): string | null => orders.settle({ kind: 'logged', name, text: '' });
+  expect([log('flow'), log('other')]).toEqual([null, 'it logged with a name that is not its own']);
+  expect(orders.isInTurn('thread_a')).toBe(false);
+  const turn = { kind: 'turn', id: 't1', threadId: 'thread_a', round: 0, graceMs: 1 } as const;
+  orders.add({ ...turn, trigger: { kind: 'user' }, payload: null, messages: [], steps: [] });
+  expect([orders.isInTurn('thread_a'), orders.isInTurn('thread_b')]).toEqual([true, false]);
+  orders.settle({ kind: 'turned', id: 't1', outcome: { kind: 'end' } });
+  expect(orders.isInTurn('thread_a')).toBe(false);
+});

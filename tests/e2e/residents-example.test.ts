@@ -1,0 +1,55 @@
+/** The example that `caisson init --with residents` writes, with agents of a scripted model. */
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openedLedger, serve } from '../faults/killed-daemons.ts';
+import { createAgents } from '../faults/scripted-agents.ts';
+import { until } from './project.ts';
+import { untilEnded } from './resident-project.ts';
+
+const RED = { testResults: [{ name: 'sum.test.js', status: 'failed' }] };
+const GREEN = { testResults: [{ name: 'sum.test.js', status: 'passed' }] };
+
+it('a red build is fixed by one agent and reviewed by a second one', { timeout: 120_000 }, async () => {
+  const { project, model } = await createAgents([
+    {
+      when: 'Review the changes', // first: its prompt has that of the work that it continues, too
+      turns: [{ tool: { intent: 'run-command', command: 'cat sum.js' } }, { say: 'It is correct. APPROVED' }],
+    },
+    {
+      when: 'Find out why',
+      turns: [
+        { tool: { intent: 'run-command', command: 'echo fixed > sum.js' } },
+        { say: 'I corrected the sum.' },
+      ],
+    },
+  ]);
+  const config = join(project.root, 'caisson.yaml');
+  const runtime = readFileSync(config, 'utf8');
+  rmSync(config);
+  const init = await project.caisson('init', '--with', 'residents');
+  expect([init.code, init.stderr]).toEqual([0, '']);
+  appendFileSync(config, runtime); // what a user adds: which model
+  project.write('sum.js', 'broken\n');
+  project.write('test-results.json', JSON.stringify(GREEN));
+  project.git('add', '-A');
+  project.git('commit', '-qm', 'residents');
+  const daemonPid = await serve(project);
+  const ledger = openedLedger(join(project.root, '.caisson'));
+  project.write('test-results.json', JSON.stringify(RED));
+  const { threadId } = await until('a thread is started', () => ledger.threads({})[0], 60_000);
+  const thread = await untilEnded({ project, ledger, daemonPid }, threadId);
+  const [fix = ''] = thread.runs;
+  expect([thread.status, thread.detail, thread.runs.length]).toEqual(['done', undefined, 2]);
+  expect(thread.payload).toEqual({ failed: ['sum.test.js'] });
+  expect(thread.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['fix', { runId: fix, status: 'done' }],
+    ['review', { isApproved: true, words: 'It is correct. APPROVED' }],
+    ['report', `approved; its work: caisson diff ${fix}`],
+  ]);
+  const requests = model.modelRequests();
+  expect(requests).toHaveLength(4);
+  expect(JSON.stringify(requests.at(-1))).toContain('fixed'); // the second agent sees the work of the first
+  expect((await project.caisson('diff', fix)).stdout).toContain('+fixed');
+  expect(project.git('status', '--porcelain', 'sum.js')).toBe('');
+});

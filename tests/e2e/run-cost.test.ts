@@ -1,0 +1,121 @@
+/** What a run costs, in numbers that no load of the machine changes; and machines on which it has to work as well. */
+import { execFile } from 'node:child_process';
+import { chmodSync, copyFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { DispatchResult } from '@caisson/protocol';
+import { startModelServer } from '@caisson/testkit';
+import { expect, it, onTestFinished } from 'vitest';
+import { BIN, createProject, ROOT, type Project } from './project.ts';
+import { traceCaisson } from './traced-run.ts';
+
+const NO_OP = ['run', '-o', 'json', '--workspace', 'empty', '--', 'true'];
+const MOST_COMMITS = 8;
+const MOST_SYNCS = 32;
+
+const count = (log: string, pattern: RegExp): number => log.match(pattern)?.length ?? 0;
+
+it('a command that does nothing takes nine programs, few commits and few syncs', async () => {
+  const project = createProject({ git: false });
+  await project.caisson(...NO_OP); // the first one makes the folders
+  const { log } = traceCaisson(project, { calls: 'execve,fsync,fdatasync' }, ...NO_OP);
+  const programs = [...log.matchAll(/execve\("([^"]*)"/g)].map(([, file = '']) => basename(file));
+  const [host, worker] = ['node', 'node'];
+  const [guard, join, gate] = ['sh', 'sh', 'sh'];
+  expect(programs.toSorted()).toEqual(
+    [host, worker, guard, 'mkfifo', 'perl', join, 'bwrap', gate, 'true'].toSorted(),
+  );
+  expect(count(log, /sync\(\d+<[^>]*ledger\S*-wal>/g)).toBeLessThanOrEqual(MOST_COMMITS);
+  expect(count(log, /sync\(/g)).toBeLessThanOrEqual(MOST_SYNCS);
+});
+
+it('on a disk whose every sync takes 5 ms a run does and records the same', async () => {
+  const project = createProject();
+  const edit = ['run', '-o', 'json', '--', 'sh', '-ec', 'echo hi; echo new > new.txt'];
+  const slow = { calls: 'fsync,fdatasync', inject: 'fsync,fdatasync:delay_exit=5000', showsOverlaps: true };
+  const { stdout, log } = traceCaisson(project, slow, ...edit);
+  const run = JSON.parse(stdout) as DispatchResult;
+  const fast = JSON.parse((await project.caisson(...edit)).stdout) as DispatchResult;
+  expect(count(log, /\(DELAYED\)/g)).toBeGreaterThan(10);
+  expect(countAtOnce(log, '/store/tmp/')).toBeGreaterThan(1); // what a run stores waits together
+  expect(withoutIds(run)).toEqual(withoutIds(fast));
+  expect((await project.caisson('verify', run.runId)).code).toBe(0);
+  const typesOf = async (id: string): Promise<string[]> => (await project.events(id)).map(({ type }) => type);
+  expect(await typesOf(run.runId)).toEqual(await typesOf(fast.runId));
+});
+
+/** How many syncs of such files were under way at the same time, at most. */
+function countAtOnce(log: string, path: string): number {
+  const underWay = new Set<string>();
+  let most = 0;
+  for (const line of log.split('\n')) {
+    const [, pid = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    if (rest.includes(path)) underWay.add(pid);
+    most = Math.max(most, underWay.size);
+    if (!rest.includes('<unfinished')) underWay.delete(pid);
+  }
+  return most;
+}
+
+/** What two runs of the same command have in common. */
+function withoutIds({ runId, status, exitCode, result }: DispatchResult): unknown {
+  const { patchRef, reply, outputs, blocks, policy, logs } = result ?? {};
+  const timeless = blocks?.map((block) => ({ ...block, durationMs: 0 }));
+  const text = JSON.stringify({ status, exitCode, patchRef, reply, outputs, blocks: timeless, policy, logs });
+  return JSON.parse(text.replaceAll(runId, 'RUN')) as unknown;
+}
+
+/** The CLI where nothing can start Perl. */
+async function runWithoutPerl({ root, env }: Project, ...args: string[]): Promise<DispatchResult> {
+  const hide =
+    'for perl in /usr/bin/perl /usr/local/bin/perl; do [ ! -e $perl ] || mount --bind /dev/null $perl; done';
+  const own = process.getuid?.() === 0 ? '-m' : '-rm';
+  const words = [
+    own,
+    'sh',
+    '-ec',
+    `${hide}; exec "$@"`,
+    'sh',
+    process.execPath,
+    BIN,
+    'run',
+    '-o',
+    'json',
+    ...args,
+  ];
+  const { stdout } = await promisify(execFile)('unshare', words, { cwd: root, env });
+  return JSON.parse(stdout) as DispatchResult;
+}
+
+it('without Perl a run says what is not enforced, and the folders that it brings are read-only', async () => {
+  const project = createProject();
+  project.write('package.json', '{}\n');
+  project.write('.gitignore', 'node_modules/\n');
+  project.git('add', '.');
+  project.git('commit', '-qm', 'all');
+  project.write('node_modules/a/index.js', '1\n');
+  const edit = 'cat node_modules/a/index.js; echo x > new.txt; ! echo 2 > node_modules/a/index.js';
+  const { status, result } = await runWithoutPerl(project, '--', 'sh', '-ec', edit);
+  expect([status, result?.reply.head]).toEqual(['done', '1']);
+  expect(result?.patchRef).toBeDefined();
+  expect(result?.policy.enforced).toMatchObject({
+    inotify: false,
+    readOnlyLayers: [join(project.root, 'node_modules')],
+  });
+});
+
+it('without Perl an agent reaches its model', async () => {
+  const apiKey = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
+  const model = await startModelServer({ apiKey, script: [{ when: 'ask', turns: [{ say: 'Done.' }] }] });
+  onTestFinished(() => model.stop());
+  const place = `bin: ./asking-agent.mjs, endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: "claude-sonnet-4-5"`;
+  const env = 'ASK_URL: "{endpoint}", ASK_KEY: "{key}", ASK_TIMES: "1"';
+  const settings = `{ protocol: acp, api: anthropic-messages, env: { ${env} } }`;
+  const config = `runtimes:\n  asking: { ${place}, settings: ${settings} }\n`;
+  const project = createProject({ env: { MODEL_KEY: apiKey }, config });
+  copyFileSync(join(ROOT, 'tests/e2e/fixtures/asking-agent.mjs'), join(project.root, 'asking-agent.mjs'));
+  chmodSync(join(project.root, 'asking-agent.mjs'), 0o755);
+  await project.trust();
+  expect((await runWithoutPerl(project, '--runtime', 'asking', 'ask')).status).toBe('done');
+  expect(model.requests).toHaveLength(1);
+});

@@ -1,0 +1,45 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BIN, type Project } from './project.ts';
+
+export interface TraceOptions {
+  /** System calls to log. */
+  readonly calls: string;
+  /** What happens to some of them, as strace writes it. */
+  readonly inject?: string;
+  /** Log the begin and the end of a call as two lines where another process or thread calls in between. */
+  readonly showsOverlaps?: boolean;
+}
+
+/** Runs the built CLI to its end under strace. Returns what it printed, and the calls of all its processes that succeeded. */
+export function traceCaisson(
+  project: Project,
+  { calls, inject, showsOverlaps = false }: TraceOptions,
+  ...args: string[]
+): { readonly stdout: string; readonly log: string } {
+  const file = join(project.root, '../trace');
+  const words = [
+    ...[
+      '-f',
+      '--seccomp-bpf',
+      '-qq',
+      '-y',
+      ...(showsOverlaps ? [] : ['-z']),
+      '-s',
+      '256',
+      '-o',
+      file,
+      '-e',
+      `trace=${calls}`,
+    ],
+    ...(inject === undefined ? [] : ['-e', `inject=${inject}`]),
+  ];
+  const stdout = execFileSync('strace', [...words, process.execPath, BIN, ...args], {
+    cwd: project.root,
+    env: project.env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    encoding: 'utf8',
+  });
+  return { stdout, log: readFileSync(file, 'utf8') };
+}

@@ -1,0 +1,131 @@
+/** kill -9 of the host of a run on a remote repository, in each phase: recovery leaves the branch where the work is. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openLedger } from '../../packages/engine/src/ledger/index.ts';
+import { createBareRemote, type BareRemote } from '../e2e/bare-remote.ts';
+import { serveGit } from '../e2e/git-server.ts';
+import { createProject, finish, makeState, pidsWith, until, type Project } from '../e2e/project.ts';
+import { hasCome, listFolder, type Moment } from './moments.ts';
+
+const TIMEOUT = { timeout: 180_000 };
+const WRITES = ['--', 'sh', '-c', 'echo x >work.txt'];
+
+interface Killed {
+  readonly remote: BareRemote;
+  readonly project: Project;
+  /** Whether the agent had written its file before the kill. */
+  readonly hadWork: boolean;
+}
+
+async function killAt(isThere: (project: Project) => () => boolean): Promise<Killed> {
+  const remote = createBareRemote();
+  const project = createProject({ git: false });
+  const stateDir = makeState(project);
+  const hasPhaseCome = isThere(project);
+  const options = ['--repo', remote.path, '--branch', 'work', '--push', '--retries', '0'];
+  const host = project.start('run', '-o', 'json', ...options, ...WRITES);
+  const ended = finish(host);
+  const worktrees = join(stateDir, 'worktrees');
+  let hadWork = false;
+  await until(
+    'the phase',
+    () => {
+      hadWork ||= listFolder(worktrees).some((name) => existsSync(join(worktrees, name, 'files/work.txt')));
+      return hasPhaseCome() || host.exitCode !== null;
+    },
+    60_000,
+  );
+  host.kill('SIGKILL');
+  await ended;
+  return { remote, project, hadWork };
+}
+
+/** The next host settles what the dead one left, and pushes it. */
+async function expectRecovered({ remote, project, hadWork }: Killed): Promise<void> {
+  expect((await project.run('--workspace', 'empty', '--', 'true')).cli.code).toBe(0);
+  const { stdout } = await project.caisson('runs', '-o', 'json');
+  const [killed] = (JSON.parse(stdout) as { runId: string; status: string }[]).filter(
+    ({ status }) => status !== 'done',
+  );
+  const found = remote.find('work');
+  expect(hadWork && found === null).toBe(false);
+  if (found !== null) expect(remote.git('show', 'work:work.txt')).toBe('x');
+  expect(remote.git('for-each-ref', '--format=%(refname)', 'refs/caisson')).toBe('');
+  const waiting = await project.caisson('branches', '-o', 'json');
+  expect(JSON.parse(waiting.stdout)).toEqual([]);
+  expect(listFolder(join(project.root, '.caisson/worktrees'))).toEqual([]);
+  if (killed === undefined) return;
+  const again = await project.caisson('retry', killed.runId, '-o', 'json');
+  expect([again.code, remote.git('show', 'work:work.txt')]).toEqual([0, 'x']);
+}
+
+/** As moments.ts has them, for a run whose checkpoints are in our copy of the remote. */
+function atMoment(moment: Moment): (project: Project) => () => boolean {
+  return ({ root }) => {
+    const stateDir = join(root, '.caisson');
+    const ledger = openLedger(join(stateDir, 'ledger.db'));
+    onTestFinished(() => ledger.close());
+    return () => hasCome(moment, { root, stateDir, ledger, custody: stateDir });
+  };
+}
+
+/** The ref is written when the work is committed, before the ending. */
+const atCommit =
+  ({ root }: Project) =>
+  (): boolean => {
+    const remotes = join(root, '.caisson/remotes');
+    const copies = listFolder(remotes).map((name) => join(remotes, name, 'refs/caisson'));
+    return copies.some((refs) =>
+      listFolder(refs).some((run) => listFolder(join(refs, run)).some((name) => name === '1')),
+    );
+  };
+
+describe('a host that is killed', TIMEOUT, () => {
+  it.each(['preparing', 'job-written', 'started', 'captured', 'result', 'ended', 'sealed'] as const)(
+    'once %s leaves the branch where the work is',
+    async (moment) => expectRecovered(await killAt(atMoment(moment))),
+  );
+
+  it('once the work is committed leaves the branch where the work is', async () => {
+    const killed = await killAt(atCommit);
+    expect(killed.hadWork).toBe(true);
+    await expectRecovered(killed);
+  });
+
+  it('while it fetches leaves no process, no branch, and a copy that the next run uses', async () => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path);
+    const project = createProject({ git: false });
+    let isFetching = false;
+    server.misbehave((request, response) => {
+      // The list of refs is answered, and the pack begins and never ends.
+      if (request.method !== 'POST') return server.serve(request, response);
+      const parts: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => parts.push(chunk));
+      request.on('end', () => {
+        isFetching = Buffer.concat(parts).includes('command=fetch');
+        response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' });
+        response.write(isFetching ? '000dpackfile\n' : `${listingOf(remote)}0000`);
+        if (!isFetching) response.end();
+      });
+    });
+    const options = ['--repo', server.url, '--branch', 'work', '--push'];
+    const host = project.start('run', '-o', 'json', ...options, ...WRITES);
+    await until('the fetch has begun', () => isFetching, 60_000);
+    host.kill('SIGKILL');
+    await finish(host);
+    await until('git is gone', () => pidsWith(server.url).length === 0, 60_000);
+    server.misbehave(null);
+    await expectRecovered({ remote, project, hadWork: false });
+    const next = await project.run('--repo', server.url, '--branch', 'next', '--push', ...WRITES);
+    expect([next.cli.code, next.push?.status]).toEqual([0, 'pushed']);
+  });
+});
+
+/** What `ls-refs` of git's protocol 2 answers. */
+function listingOf(remote: BareRemote): string {
+  const id = remote.find('main') ?? '';
+  const lines = [`${id} HEAD symref-target:refs/heads/main\n`, `${id} refs/heads/main\n`];
+  return lines.map((line) => (line.length + 4).toString(16).padStart(4, '0') + line).join('');
+}
