@@ -67,9 +67,10 @@ function runWithPinnedNode() {
   const child = spawn(pinned, [__filename, ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
-  // A terminal signals both processes; a signal sent only to this one has to be passed on.
+  // A signal sent only to this process has to be passed on. A terminal signals both: the second one within a moment is
+  // ignored there (stop-signals.ts).
   let isTerminalGone = false;
-  process.on('SIGINT', () => undefined);
+  process.on('SIGINT', () => child.kill('SIGINT'));
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   process.on('SIGHUP', () => {
     isTerminalGone = hasTerminal;

@@ -194,6 +194,17 @@ describe('a sandbox', () => {
   );
 
   it.each(['bwrap', 'none'] as const)(
+    'interrupts a command that its shell starts while it is being interrupted (%s)',
+    async (kind) => {
+      const script = "trap 'sleep 600; exit' INT; echo up; while :; do :; done";
+      const running = await launchSandbox({ ...spec, kind, argv: ['bash', '-c', script] });
+      await once(running.stdout, 'data');
+      expect(running.signalAgent('SIGINT')).toBe(true);
+      await running.exited;
+    },
+  );
+
+  it.each(['bwrap', 'none'] as const)(
     'asks everyone but our own programs to stop, and waits for those that outlive the program (%s)',
     async (kind) => {
       const says = (word: string, last: string): string =>
