@@ -1,31 +1,37 @@
 /** How a signal reaches the program inside. */
 import { isErrno, unlessErrno } from '../platform/index.ts';
-import { descendants, isSameProcess, readProcess } from '../processes/index.ts';
+import { descendants, readProcess, type ProcessInfo } from '../processes/index.ts';
 
-/** A shell that has just been interrupted has started its next command by then. */
+/** A shell that was interrupted while it started a command has started it by then. */
 const LATE_COMMAND_MS = 100;
 
 /**
  * `false` when the program does not exist. SIGINT reaches what a terminal's Ctrl-C would: the program and those below
- * it in its process group. A shell that waits for a command obeys an interrupt only if the command does; one that was
- * about to start a command forgets the interrupt (dash), so a command that appears right afterwards gets it, too.
+ * it in its process group. A shell that waits for a command obeys an interrupt only if the command does; one that is
+ * starting a command forgets the interrupt (dash, before and after its fork). So what is another process or another
+ * program right afterwards gets it again.
  */
 export function interruptProgram(pid: number): boolean {
   const program = readProcess(pid);
   if (!sendSignal(pid, 'SIGINT')) return false;
-  const reached = new Set<number>();
+  if (program === null) return true;
+  const reached = new Set([nameOf(program)]);
   const reachGroup = (): void => {
-    for (const below of descendants(pid)) {
-      if (below.group !== program?.group || reached.has(below.pid)) continue;
-      reached.add(below.pid);
-      sendIfAllowed(below.pid, 'SIGINT');
+    const own = readProcess(pid);
+    if (own?.startTime !== program.startTime) return;
+    for (const each of [own, ...descendants(pid)]) {
+      if (each.group !== program.group || reached.has(nameOf(each))) continue;
+      reached.add(nameOf(each));
+      sendIfAllowed(each.pid, 'SIGINT');
     }
   };
   reachGroup();
-  setTimeout(() => {
-    if (program !== null && isSameProcess(pid, program.startTime)) reachGroup();
-  }, LATE_COMMAND_MS);
+  setTimeout(reachGroup, LATE_COMMAND_MS);
   return true;
+}
+
+function nameOf({ pid, comm }: ProcessInfo): string {
+  return `${pid} ${comm}`;
 }
 
 /** Processes of another user (sudo, without a sandbox) are skipped, as the kernel does for a group. */
