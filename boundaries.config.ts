@@ -19,6 +19,8 @@ export const PACKAGES: Readonly<Record<string, PackageRule>> = {
   engine: { packages: ['protocol', 'policy', 'ground'], npm: 'any', usesNode: true },
   worker: { packages: ['protocol', 'policy', 'ground'], npm: 'any', usesNode: true },
   testkit: { packages: ['protocol'], npm: 'any', usesNode: true },
+  // Runs in a browser: of the protocol it takes types alone.
+  dashboard: { packages: ['protocol'], npm: ['react', 'react-dom'], usesNode: false },
   cli: { packages: ['protocol', 'policy', 'engine'], npm: [], usesNode: true },
 };
 
@@ -105,6 +107,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
       residents: ['ledger', 'admission', 'compute', 'questions', 'config', 'bus'],
       daemon: ['ledger'],
+      face: ['ledger', 'api'],
       telemetry: ['ledger'],
       // Stands on the contract, as a face does.
       handoff: ['admission'],

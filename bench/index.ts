@@ -19,5 +19,6 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   streaming: './streaming.ts',
   'read-model': './read-model.ts',
   telemetry: './telemetry.ts',
+  top: './top.ts',
   residents: './residents.ts',
 };

@@ -14,11 +14,12 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildDashboard } from '../packages/dashboard/build.mjs';
 import { CLIENT_COMMANDS, LIGHT_COMMANDS } from '../packages/cli/src/choose-bundle.ts';
 import { REQUIRE_BANNER, takeBuiltinsDirectly, takeBuiltinsLater } from './builtin-imports.mjs';
 import { directImports } from './direct-imports.mjs';
 import { lateZod } from './late-zod.mjs';
-import { engineApart, mcpServerApart, onlyCommands, otelApart } from './left-apart.mjs';
+import { engineApart, mcpFaceApart, mcpServerApart, onlyCommands, otelApart } from './left-apart.mjs';
 import { patientJson } from './patient-json.mjs';
 import { schemaReaders } from './schema-readers.mjs';
 import { readLockFile } from './supply-chain/lock-file.ts';
@@ -53,6 +54,7 @@ const ENTRIES = {
   'tool-shim': 'packages/worker/src/inside/tool-shim.ts',
   'mcp-server': 'packages/worker/src/coordination/mcp-server.ts',
   'otel-export': 'packages/engine/src/telemetry/otel-export.ts',
+  'mcp-face': 'packages/engine/src/api/mcp/mcp-face.ts',
 };
 
 /** Our own modules change nothing outside themselves when they are loaded, so what a bundle does not use is left out. */
@@ -116,19 +118,11 @@ const WARM = ['caisson', 'caisson-client', 'caisson-light', 'worker', 'resident'
 /** Those that a host starts; a small program of one line starts each. */
 const WORKERS = ['worker', 'resident'];
 /** Bundles that load modules of Node when they use them. */
-const LATE = [
-  'caisson.cjs',
-  'caisson-client.cjs',
-  'caisson-light.cjs',
-  'engine.cjs',
-  'early-worker.cjs',
-  'worker.cjs',
-  'resident.cjs',
-];
+const LATE = [...WARM, 'engine', 'early-worker'].map((name) => `${name}.cjs`);
 /** What a warm bundle does not take in, or takes in otherwise: a worker with a good job builds no schema. */
 const APART = {
-  caisson: [otelApart],
-  'caisson-client': [onlyCommands(CLIENT_COMMANDS), engineApart],
+  caisson: [otelApart, mcpFaceApart],
+  'caisson-client': [onlyCommands(CLIENT_COMMANDS), engineApart, mcpFaceApart],
   'caisson-light': [onlyCommands(LIGHT_COMMANDS)],
   worker: [mcpServerApart, schemaReaders, lateZod(ROOT)],
   resident: [schemaReaders, lateZod(ROOT)],
@@ -137,12 +131,15 @@ const APART = {
 const OTHERS = {
   index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' },
   'early-worker': COMMON_JS,
-  engine: { ...COMMON_JS, plugins: [otelApart, ...SHARED.plugins] },
+  engine: { ...COMMON_JS, plugins: [otelApart, mcpFaceApart, ...SHARED.plugins] },
   'native-agent': { plugins: [patientJson, ...SHARED.plugins] },
 };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
+let dashboard = null;
 try {
-  const inputs = await bundle();
+  const [bundled, pages] = await Promise.all([bundle(), buildPages()]);
+  dashboard = pages;
+  const inputs = [...bundled, ...(pages?.inputs ?? [])];
   for (const name of LATE) if (existsSync(join(OUT, name))) takeBuiltinsLater(join(OUT, name));
   await buildStarts();
   takeBuiltinsDirectly(OUT);
@@ -161,6 +158,12 @@ try {
   process.exit(1);
 }
 if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
+if (!isQuiet && dashboard !== null)
+  process.stdout.write(`built the dashboard: ${(dashboard.gzipBytes / 1000).toFixed(1)} kB (gzip)\n`);
+
+async function buildPages() {
+  return only?.includes('dashboard') === false ? null : await buildDashboard(ROOT, join(OUT, 'dashboard'));
+}
 
 /** Resolves to every file that is in a bundle. */
 async function bundle() {

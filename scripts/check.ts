@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const PARTS: readonly { readonly name: string; readonly argv: readonly [string, ...string[]] }[] = [
   { name: 'types', argv: ['tsc', '-p', '.'] },
+  { name: 'types of the dashboard', argv: ['tsc', '-p', 'packages/dashboard'] },
   { name: 'lint', argv: ['oxlint', '--type-aware', '--deny-warnings', '--quiet'] },
   { name: 'format', argv: ['oxfmt', '--check'] },
   { name: 'boundaries', argv: ['node', 'scripts/check-boundaries.ts'] },

@@ -33,3 +33,6 @@ export const mcpServerApart = leaveApart('mcp-server', 'mcp-server.mjs');
 
 /** OpenTelemetry, for those who export spans (decision 0041). */
 export const otelApart = leaveApart('otel-export', 'otel-export.mjs');
+
+/** The MCP server of `caisson mcp`, with its SDK (decision 0061). */
+export const mcpFaceApart = leaveApart('mcp-face', 'mcp-face.mjs');

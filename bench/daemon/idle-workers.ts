@@ -15,7 +15,13 @@ const SETTLE_MS = 3000;
 const WORKERS_SETTLE_MS = 20_000;
 const MOST_WORKER_MS_PER_SECOND = 1;
 const MOST_PERCENT = 0.1;
-const IDLE = { runtime: 'command', argv: ['sleep', '600'], workspace: 'empty' } as const;
+/** Nothing but the end of the watch ends them. */
+const IDLE = {
+  runtime: 'command',
+  argv: ['sleep', 'infinity'],
+  workspace: 'empty',
+  timeoutMs: 2 * WATCHED_MS + 600_000,
+} as const;
 
 export async function measureIdleWorkers(): Promise<BenchRow[]> {
   const scratch = createScratch('idle-workers');
@@ -26,10 +32,13 @@ export async function measureIdleWorkers(): Promise<BenchRow[]> {
   try {
     const alone = await watchCpu();
     const runs = await Promise.all(Array.from({ length: WORKERS }, () => caisson.dispatch(IDLE)));
+    let endedEarly = 0;
+    for (const run of runs) void run.ended.finally(() => (endedEarly += 1));
     await Promise.all(runs.map(hasStarted));
     await setTimeout(WORKERS_SETTLE_MS);
     const before = readChildrenCpuMs();
     const [beside, after] = [await watchCpu(), readChildrenCpuMs()];
+    if (endedEarly > 0) throw new Error(`${endedEarly} of ${WORKERS} workers ended while they were watched`);
     for (const run of runs) run.cancel({ force: true });
     await Promise.all(runs.map((run) => run.ended));
     return [idleRow((beside - alone) / WORKERS), workerRow(before, after)];
@@ -80,6 +89,7 @@ function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<strin
     return earlier === undefined ? [] : [(ms - earlier) / ((SETTLE_MS + WATCHED_MS) / 1000)];
   });
   const most = Math.max(...spent);
+  const isWhole = spent.length >= WORKERS; // a number of fewer says nothing
   return {
     name: `daemon: CPU of an idle worker, the busiest (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
     value: most,
@@ -88,7 +98,7 @@ function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<strin
     peerValue: MOST_WORKER_MS_PER_SECOND,
     ratio: most / MOST_WORKER_MS_PER_SECOND,
     target: `< ${MOST_WORKER_MS_PER_SECOND} ms`,
-    met: most < MOST_WORKER_MS_PER_SECOND,
+    met: isWhole && most < MOST_WORKER_MS_PER_SECOND,
   };
 }
 

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { startModelServer } from '@caisson/testkit';
 import { createCaisson, type Caisson, type DispatchRequest, type EventEnvelope } from 'caisson';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createBareRemote } from './bare-remote.ts';
@@ -24,8 +25,10 @@ interface Opened {
   readonly caisson: Caisson;
 }
 
-async function open(over: 'process' | 'daemon'): Promise<Opened> {
-  const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
+async function open(over: 'process' | 'daemon', config?: string): Promise<Opened> {
+  const env = process.env as Record<string, string>; // the same user as here
+  const project = createProject({ env, ...(config === undefined ? {} : { config }) });
+  await project.trust();
   if (over === 'daemon') {
     expect(await project.caisson('up', '-d')).toMatchObject({ code: 0 });
     onTestFinished(async () => void (await project.caisson('down', '--now')));
@@ -236,6 +239,47 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     expect(await caisson.cancel(long.runId)).toBe('ended-already');
     expect(await caisson.runs({ newestFirst: true, limit: 1 })).toMatchObject([{ runId: long.runId }]);
   }, 60_000);
+
+  it('shows the calls that wait for a person, delivers a decision once, and continues a conversation', async () => {
+    const key = 'sk-test-key-0123456789';
+    const script = [
+      { say: 'First this.', tool: { intent: 'run-command' as const, command: 'rm -rf old' } },
+      { say: 'Removed.' },
+      { say: 'Nothing more.' },
+    ];
+    const model = await startModelServer({ apiKey: key, script });
+    onTestFinished(() => model.stop());
+    vi.stubEnv('MODEL_KEY', key);
+    const settings = `{ endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: claude-sonnet-4-5 }`;
+    const { project, caisson } = await open(over, `runtime: native\nruntimes: { native: ${settings} }\n`);
+    project.write('old/file.txt', 'old\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'old');
+    const run = await caisson.dispatch({ task: 'clean up', mode: 'full-auto' });
+    await expect.poll(() => caisson.approvals(), { timeout: 20_000 }).toHaveLength(1);
+    const [asked] = await caisson.approvals();
+    const approvalId = asked?.approvalId ?? '';
+    expect(asked).toMatchObject({ runId: run.runId, status: 'open' });
+    expect(await caisson.decide(approvalId, 'allow')).toMatchObject({ approvalId, runId: run.runId });
+    await expect(caisson.decide(approvalId, 'deny')).rejects.toMatchObject({ code: 'APPROVAL_CLOSED' });
+    expect(await run.ended).toMatchObject({ status: 'done', reply: 'Removed.' });
+    expect(await caisson.approvals()).toEqual([]);
+    expect((await caisson.approvals({ all: true })).map((one) => one.approvalId)).toEqual([approvalId]);
+    expect((await caisson.patch(run.runId)).toString()).toContain('deleted file');
+    const next = await caisson.continue(run.runId, 'and now?', { priority: 2 });
+    expect(await next.ended).toMatchObject({ status: 'done', reply: 'Nothing more.' });
+    expect(await caisson.runs({ ids: [next.runId] })).toMatchObject([{ continues: run.runId, priority: 2 }]);
+  }, 60_000);
+
+  it('reports what has changed in the configuration, each change once', async () => {
+    const { project, caisson } = await open(over);
+    expect(await caisson.checkConfig()).toEqual([]);
+    project.write('caisson.yaml', 'limits: { timeout: 10m }\n');
+    expect((await caisson.checkConfig()).map(({ key }) => key)).toContain('limits.timeout');
+    expect(await caisson.checkConfig()).toEqual([]);
+    project.write('caisson.yaml', 'limits: { timeout: soon }\n');
+    await expect(caisson.checkConfig()).rejects.toMatchObject({ code: expect.any(String) as string });
+  });
 
   it('starts a detached run, and keeps names, boards and programs', async () => {
     const { project, caisson } = await open(over);

@@ -1,12 +1,16 @@
 /** A daemon of a project, with the built program: how it starts, carries out runs, and ends. */
-import { existsSync, readFileSync, renameSync, statSync, unlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, finish, pidsWith, until, type Project } from './project.ts';
+import { BIN, createProject, finish, pidsWith, until, type Project } from './project.ts';
 
 const LIMIT_MS = 120_000;
+const SYSTEMD = '/usr/bin/systemd-analyze';
 
 interface Served {
   readonly project: Project;
@@ -57,6 +61,31 @@ async function startWaiting(project: Project): Promise<{ runId: string; mark: st
 
 async function show(project: Project, runId: string): Promise<DispatchResult> {
   return JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout) as DispatchResult;
+}
+
+/** `systemd-analyze` makes folders for the user; they belong to the test. */
+function verifyEnvironment({ root, env }: Project): Record<string, string> {
+  return { ...env, XDG_RUNTIME_DIR: join(root, '..') };
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly type: string | undefined;
+  readonly body: unknown;
+}
+
+/** Asks the daemon without anything of ours. */
+async function ask({ root }: Project, method: string, path: string, body = ''): Promise<Answer> {
+  const socketPath = join(root, '.caisson/runtime/daemon.sock');
+  const asked = request({ socketPath, method, path, headers: { host: 'localhost' } });
+  asked.end(body);
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const text = Buffer.concat(await response.toArray()).toString('utf8');
+  return {
+    status: response.statusCode,
+    type: response.headers['content-type'],
+    body: JSON.parse(text) as unknown,
+  };
 }
 
 describe('a daemon', { timeout: LIMIT_MS }, () => {
@@ -178,6 +207,52 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect([broken.code, broken.stderr]).toEqual([2, expect.stringContaining('nonsense')]);
   });
 
+  it('has a unit that systemd accepts, and that starts this program in this project', async () => {
+    const project = createProject();
+    const { code, stdout, stderr } = await project.caisson('up', '--print-unit');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^WorkingDirectory=${project.root}$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^ExecStart=.*${BIN}.* up\\b`, 'm'));
+    expect((await project.caisson('status')).code).toBe(1); // nothing was started
+    const file = join(project.root, '..', 'caisson-test.service');
+    writeFileSync(file, stdout);
+    if (existsSync(SYSTEMD))
+      execFileSync(SYSTEMD, ['verify', '--user', file], { env: verifyEnvironment(project) });
+    expect(await project.caisson('up', '--print-unit', '-d')).toMatchObject({ code: 2 });
+  });
+
+  it('answers what it cannot do with a problem, as any program on its socket reads it', async () => {
+    const { project } = await serve();
+    const unknown = await ask(project, 'GET', '/v1/runs/run_none');
+    expect(unknown).toEqual({
+      status: 404,
+      type: 'application/problem+json',
+      body: {
+        ...{
+          type: 'about:blank',
+          title: 'RUN_NOT_FOUND',
+          status: 404,
+          code: 'RUN_NOT_FOUND',
+          retryable: false,
+        },
+        message: expect.stringContaining('run_none') as string,
+        remedy: 'caisson runs lists the runs of this project.',
+        details: {},
+      },
+    });
+    for (const [method, path, body, status] of [
+      ['GET', '/v1/nothing', '', 404],
+      ['POST', '/v1/runs', 'not JSON', 400],
+      ['POST', '/v1/runs', '[]', 400],
+      ['POST', '/v1/runs', '{"nonsense":1}', 400],
+    ] as const)
+      expect(await ask(project, method, path, body)).toMatchObject({
+        status,
+        type: 'application/problem+json',
+        body: { status, code: 'USAGE', message: expect.any(String) as string },
+      });
+  });
+
   it('makes its socket again when it is removed, or its folder', async () => {
     const { project, pid } = await serve();
     unlinkSync(join(project.root, '.caisson/runtime/daemon.sock'));
@@ -224,7 +299,10 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
     const down = project.start('down');
     const ended = finish(down);
+    const askedMs = Date.now();
     await until('it drains', async () => (await status()).phase === 'draining');
+    const drainMs = Date.parse((await status()).drainsUntil ?? '') - askedMs;
+    expect([drainMs > 9.5 * 60_000, drainMs < 10.5 * 60_000], `${drainMs} ms`).toEqual([true, true]);
     const refused = await project.caisson('run', '--', 'true');
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
     const again = await project.caisson('up', '-d');

@@ -29,6 +29,9 @@ it.each([
   'verify',
   'folders',
   'follow',
+  'events',
+  'mcp',
+  'top',
   'daemon',
   'residents',
 ])(

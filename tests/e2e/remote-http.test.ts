@@ -1,10 +1,13 @@
 /** A repository behind http: its token, its moods, and where neither of them may show up. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createBareRemote } from './bare-remote.ts';
 import { serveGit } from './git-server.ts';
+import { startOtlpReceiver } from './otlp-receiver.ts';
 import { createProject, finish } from './project.ts';
 
 const TOKEN = 'ghp_planted0token1that2must3not4leak5';
@@ -82,6 +85,32 @@ describe('a repository that wants a token', { timeout: 120_000 }, () => {
       }
     },
   );
+
+  it('exports traces without it, also of a run whose remote repeats it', async () => {
+    const receiver = await startOtlpReceiver();
+    const server = await serveGit(createBareRemote().path, { token: TOKEN });
+    const project = createProject({
+      git: false,
+      env: { GIT_TOKEN: TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
+    });
+    const options = ['--repo', server.url, '--push', '--git-token', 'env:GIT_TOKEN', '--retries', '0'];
+    const pushed = await project.run(...options, '--branch', 'work', ...write);
+    server.misbehave((request, response) => {
+      const sent = request.headers.authorization ?? '';
+      if (sent === '') return response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+      const plain = Buffer.from(sent.replace('Basic ', ''), 'base64').toString('utf8');
+      return response.writeHead(500, { 'content-type': 'text/plain' }).end(`no ${sent}\nno ${plain}\n`);
+    });
+    const failed = await project.run(...options, '--branch', 'other', ...write);
+    expect([pushed.push?.status, failed.failure?.detail]).toEqual([
+      'pushed',
+      expect.stringContaining('[redacted:gitToken]'),
+    ]);
+    const exported = Buffer.concat(receiver.bodies).toString('latin1') + JSON.stringify(receiver.headers);
+    for (const { runId } of [pushed, failed]) expect(exported).toContain(runId);
+    for (const text of [TOKEN, Buffer.from(`x-access-token:${TOKEN}`).toString('base64').slice(0, 40)])
+      expect(exported).not.toContain(text);
+  });
 
   it('fails with the reason when it gets none, or a wrong one, and nobody is asked', async () => {
     const remote = createBareRemote();
@@ -204,5 +233,72 @@ describe('a server', { timeout: 120_000 }, () => {
     await project.trust();
     const run = await project.run('--branch', 'work', '--push', ...write);
     expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+  });
+});
+
+describe('a server that fails while it is pushed to', { timeout: 120_000 }, () => {
+  const TOO_LONG = {
+    reason: 'timeout',
+    detail: expect.stringContaining('could not be pushed to within 2 s') as string,
+  } as const;
+  type Failing = (request: IncomingMessage, response: ServerResponse) => void;
+  const isPush = ({ method, url }: IncomingMessage): boolean =>
+    method === 'POST' && url?.endsWith('/git-receive-pack') === true;
+
+  it.each<[string, Failing, Partial<DispatchResult['push']>]>([
+    [
+      'cuts the connection',
+      (request) => void request.once('data', () => request.socket.destroy()),
+      { reason: 'unreachable' },
+    ],
+    ['takes everything and says nothing', (request) => void request.resume(), TOO_LONG],
+    [
+      'stops in the middle of its answer',
+      (_, response) => void response.writeHead(200).write('00'),
+      TOO_LONG,
+    ],
+  ])('and %s costs no work, and not much time; a later push works', async (_how, fail, problem) => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path);
+    const project = createProject({ git: false, config: 'git: { timeout: 2s }\n' });
+    server.misbehave((request, response) =>
+      isPush(request) ? fail(request, response) : server.serve(request, response),
+    );
+    const startedMs = performance.now();
+    const options = ['--repo', server.url, '--branch', 'work', '--push'];
+    const { code, stderr } = await project.caisson('run', ...options, ...write);
+    expect(performance.now() - startedMs).toBeLessThan(60_000);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/caisson branches .*--push/)]);
+    const run = JSON.parse((await project.caisson('show', 'latest', '-o', 'json')).stdout) as DispatchResult;
+    expect([run.status, run.push]).toMatchObject([
+      'done',
+      { remote: server.url, branch: 'work', status: 'failed', ...problem },
+    ]);
+    expect(remote.find('work')).toBe(null);
+    expect((await project.caisson('diff', run.runId)).stdout).toContain('+x');
+    server.misbehave(null);
+    const pushed = await project.caisson('branches', run.runId, '--push');
+    expect([pushed.code, pushed.stdout]).toEqual([0, `${run.runId} work: pushed to ${server.url}\n`]);
+    expect([remote.find('work'), remote.git('show', 'work:work.txt')]).toEqual([run.branch?.commit, 'x']);
+  });
+
+  it('once, and not after that, is pushed to by the same run', async () => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path);
+    let cuts = 0;
+    server.misbehave((request, response) => {
+      if (!isPush(request) || cuts === 1) return server.serve(request, response);
+      cuts += 1;
+      // The branch is there by then, and its sender gets no answer.
+      response.write = () => {
+        request.socket.destroy();
+        return false;
+      };
+      return server.serve(request, response);
+    });
+    const project = createProject({ git: false });
+    const run = await project.run('--repo', server.url, '--branch', 'work', '--push', ...write);
+    expect([run.cli.code, run.push?.status, cuts]).toEqual([0, 'pushed', 1]);
+    expect(remote.find('work')).toBe(run.branch?.commit);
   });
 });

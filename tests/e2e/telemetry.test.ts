@@ -70,7 +70,21 @@ it.each(['http/protobuf', 'http/json'])(
     const children = spans.filter((span) => span !== root);
     expect(children.map(({ parentSpanId }) => parentSpanId)).toEqual(children.map(() => root?.spanId));
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length);
-    expect(named(spans, 'chat claude-sonnet-4-5')).toHaveLength(3);
+    const calls = named(spans, 'chat claude-sonnet-4-5');
+    expect(calls.map(({ attributes }) => attributes)).toEqual(
+      calls.map(() => ({
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'anthropic',
+        'gen_ai.request.model': 'claude-sonnet-4-5',
+        'gen_ai.usage.input_tokens': 100,
+        'gen_ai.usage.output_tokens': 10,
+        'gen_ai.usage.cache_read.input_tokens': 0,
+        'gen_ai.usage.cache_creation.input_tokens': 0,
+        'caisson.outcome': 'answered',
+        'caisson.cost.usd': expect.any(Number) as number,
+      })),
+    );
+    expect(calls).toHaveLength(3);
     const tools = children.filter(({ name }) => name.startsWith('execute_tool'));
     expect(tools.map(({ status }) => status)).toEqual([0, 2]);
     expect(children.filter(({ name }) => name.startsWith('script'))).toHaveLength(1);
@@ -83,6 +97,17 @@ it.each(['http/protobuf', 'http/json'])(
   },
   60_000,
 );
+
+it('spans and metrics go out in the protocol that each of them has', async () => {
+  const receiver = await startOtlpReceiver();
+  const project = createProject({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
+  });
+  expect(await project.run('--', 'true')).toMatchObject({ status: 'done' });
+  expect(named(receiver.spans, 'worker.execute')).toHaveLength(1);
+  const types = receiver.headers.map((headers) => headers['content-type']);
+  expect(new Set(types)).toEqual(new Set(['application/json', 'application/x-protobuf']));
+});
 
 it('a trace that is not sampled is not exported', async () => {
   const receiver = await startOtlpReceiver();

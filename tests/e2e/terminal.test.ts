@@ -107,8 +107,18 @@ function hostileCommand(): string[] {
 const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   run: [['--mode', FORGED, 'x'], [`--${FORGED}`], ['@missing\u001b[2J'], ['--agent', FORGED, 'x']],
   runs: [[], ['--session', FORGED], ['--limit', FORGED]],
+  top: [['--once'], ['--once', '--filter', FORGED], ['--once', '--sort', FORGED]],
   show: [['latest'], [FORGED]],
   attach: [['latest'], [FORGED]],
+  events: [
+    ['--type', FORGED],
+    ['--run', FORGED],
+    ['--after', FORGED],
+  ],
+  mcp: [
+    ['--scope', FORGED],
+    ['--budget', FORGED],
+  ],
   logs: [
     ['latest'],
     ['latest', '--stdout'],
@@ -195,6 +205,14 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   schedules: [[], ['--state-dir', FORGED]],
   branches: [[], [FORGED], ['--push'], [FORGED, '--drop']],
   doctor: [[], ['--state-dir', FORGED]],
+  ui: [['--port', FORGED], [FORGED], ['--stop']],
+  'tokens create': [
+    [FORGED, '--scope', 'read'],
+    ['x', '--scope', FORGED],
+    ['x', '--expires', FORGED],
+  ],
+  'tokens list': [[]],
+  'tokens revoke': [[FORGED]],
   runtimes: [[]],
   config: [[], ['runtimes'], [FORGED], ['--state-dir', FORGED]],
   completion: [['bash'], [FORGED]],

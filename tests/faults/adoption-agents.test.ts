@@ -1,6 +1,8 @@
 /** Real agents, whose model is scripted, go on when their daemon is killed: in an answer, a tool, an approval, a check. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { attemptPaths } from '../../packages/engine/src/attempt/state-paths.ts';
 import { lockLedger } from '../../packages/engine/src/ledger/fixtures/lock-ledger.ts';
 import { until, type Project } from '../e2e/project.ts';
 import {
@@ -124,6 +126,27 @@ describe('a call that waits for a person', { timeout: LIMIT_MS }, () => {
     await expectAllowedOnce(project, runId, approvalId);
   });
 
+  it('that begins while there is no daemon waits for the next one, and is asked there', async () => {
+    const script = [command(untilFile('go')), command('rm -rf old'), { say: 'Removed.' }];
+    const agents = await createAgents(script);
+    const { project } = agents;
+    project.write('old/file.txt', 'old\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'old');
+    const daemon = await serve(project);
+    const runId = await detach(agents, '--mode', 'full-auto', 'clean up');
+    await untilAt(agents, runId, 'go');
+    await killDaemon(daemon);
+    letGo(agents, runId, 'go');
+    await until('its worker has asked', () => hasAsked(project, runId));
+    expect(await listApprovals(project)).toEqual([]); // a request that no daemon has recorded
+    await serve(project);
+    await untilAdopted(project, runId);
+    const open = await until('it is asked', async () => (await listApprovals(project))[0]);
+    expect((await project.caisson('approve', open.approvalId)).code).toBe(0);
+    await expectAllowedOnce(project, runId, open.approvalId);
+  });
+
   it('gets the decision that was recorded and that its daemon did not deliver', async () => {
     const { project, runId, approvalId } = await ask();
     const ledger = openedLedger(join(project.root, '.caisson'));
@@ -139,6 +162,12 @@ describe('a call that waits for a person', { timeout: LIMIT_MS }, () => {
     await expectAllowedOnce(project, runId, approvalId);
   });
 });
+
+/** What a worker says is in a file until a host has recorded it. */
+function hasAsked({ root }: Project, runId: string): boolean {
+  const { events } = attemptPaths(join(root, '.caisson'), runId, 1);
+  return readFileSync(events, 'utf8').includes('rm -rf old');
+}
 
 interface Approval {
   readonly approvalId: string;

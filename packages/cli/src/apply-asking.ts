@@ -57,9 +57,10 @@ function printApplied(outcome: ApplyResult, output: Output, runId: string, order
 }
 
 function nextCommand(runId: string, order: ApplyOrder): string {
-  const { allowRisky, allowOutsideScope, leaveConflicts, force, here, stateDir } = order;
+  const { allowRisky, allowOutsideScope, leaveConflicts, force, here, stateDir, only = [] } = order;
   const words = [
     ...['caisson', 'apply', runId],
+    ...only.flatMap(({ path }) => ['--file', shellQuote(path)]),
     ...(allowRisky === true ? ['--allow-risky'] : []),
     ...(allowOutsideScope === true ? ['--outside-scope'] : []),
     ...(leaveConflicts === true ? ['--leave-conflicts'] : []),

@@ -10,7 +10,7 @@ export const LIGHT_COMMANDS: readonly string[] = ['version'];
 
 /** Commands that a daemon carries out. Their bundle loads the engine from beside it if no daemon answers. */
 export const CLIENT_COMMANDS: readonly string[] = [
-  ...['run', 'continue', 'retry', 'attach', 'runs', 'show', 'logs', 'status'],
+  ...['run', 'continue', 'retry', 'attach', 'runs', 'top', 'show', 'logs', 'events', 'mcp', 'status'],
   ...['cancel', 'send', 'questions', 'answer', 'approvals', 'approve', 'deny'],
   ...['senses', 'workflows', 'threads', 'residents', 'schedules'],
   ...['branches', 'outputs', 'export', 'forget', 'seal', 'budget', 'du', 'gc'],

@@ -46,6 +46,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: () => import('./commands/runs.ts'),
   },
   {
+    name: 'top',
+    summary: 'watch all runs live in the terminal, and decide there',
+    load: () => import('./commands/top.ts'),
+  },
+  {
     name: 'show',
     summary: "show a run's task, events, results and cost",
     load: () => import('./commands/show.ts'),
@@ -59,6 +64,16 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'logs',
     summary: "print a run's events or its agent's output",
     load: () => import('./commands/logs.ts'),
+  },
+  {
+    name: 'events',
+    summary: 'print what happens in this project, for programs',
+    load: () => import('./commands/events.ts'),
+  },
+  {
+    name: 'mcp',
+    summary: 'serve this project to an agent as an MCP server',
+    load: () => import('./commands/mcp.ts'),
   },
   {
     name: 'cancel',
@@ -153,6 +168,26 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'status',
     summary: 'show the daemon of this project',
     load: () => import('./commands/status.ts'),
+  },
+  {
+    name: 'ui',
+    summary: 'open the dashboard of this project in a browser',
+    load: () => import('./commands/ui.ts'),
+  },
+  {
+    name: 'tokens create',
+    summary: 'make a token for a program that asks over HTTP',
+    load: async () => ({ command: (await import('./commands/tokens.ts')).createTokenCommand }),
+  },
+  {
+    name: 'tokens list',
+    summary: 'list tokens and signed-in pages',
+    load: async () => ({ command: (await import('./commands/tokens.ts')).listTokensCommand }),
+  },
+  {
+    name: 'tokens revoke',
+    summary: 'end a token or a signed-in page',
+    load: async () => ({ command: (await import('./commands/tokens.ts')).revokeTokenCommand }),
   },
   {
     name: 'reload',

@@ -56,5 +56,5 @@ test('one run says how far it is, what it used, what it waits for, and that its 
     '  caisson deny approval_1',
     'its host did not answer in time: this is what is recorded',
   ]);
-  expect(describeLive({ runId: 'run_x' } as DispatchResult, NOW)).toEqual([]);
+  expect(describeLive({ runId: 'run_x' }, NOW)).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import type { ListedRun } from '@caisson/engine';
 import type { DispatchResult, LiveRun, WaitsFor } from '@caisson/protocol';
 import { firstLine } from './format-remark.ts';
-import { cutToWidth, formatCost, formatDuration } from './format-values.ts';
+import { cutToWidth, formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Line } from './painted.ts';
 import { labelled } from './format-ending.ts';
 
@@ -22,7 +22,10 @@ export function formatDoing({ status, live, waitsFor }: ListedRun, now: number):
 }
 
 /** The same in lines, for one run. */
-export function describeLive({ live, waitsFor, runId }: DispatchResult, now: number): Line[] {
+export function describeLive(
+  { live, waitsFor, runId }: Pick<DispatchResult, 'live' | 'waitsFor' | 'runId'>,
+  now: number,
+): Line[] {
   if (live === undefined) return [];
   const { phase, since, attempt, tool, stall, health, note, source } = live;
   const ago = (at: string): string => formatDuration(Math.max(0, now - Date.parse(at)));
@@ -47,7 +50,7 @@ function describeSilence({ isAlone }: LiveRun): string {
     : 'its host did not answer in time: this is what is recorded';
 }
 
-function describeCounts({ turns, toolCalls, tokens, costUsd }: LiveRun): string[] {
+function describeCounts({ turns, toolCalls, tokens, costUsd, cpuPercent, memoryBytes }: LiveRun): string[] {
   const counted = (count: number, one: string, many: string): string[] =>
     count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
   const parts = [
@@ -56,7 +59,14 @@ function describeCounts({ turns, toolCalls, tokens, costUsd }: LiveRun): string[
     ...counted(tokens, 'token', 'tokens'),
     ...(tokens === 0 ? [] : [formatCost(costUsd)]),
   ];
-  return parts.length === 0 ? [] : [`so far: ${parts.join(', ')}`];
+  const use = [
+    ...(cpuPercent === undefined ? [] : [`${cpuPercent} % of a core`]),
+    ...(memoryBytes === undefined ? [] : [formatBytes(memoryBytes)]),
+  ];
+  return [
+    ...(parts.length === 0 ? [] : [`so far: ${parts.join(', ')}`]),
+    ...(use.length === 0 ? [] : [`uses: ${use.join(', ')}`]),
+  ];
 }
 
 function describeWaiting(runId: string, waitsFor: WaitsFor | undefined): Line[] {
@@ -70,6 +80,6 @@ function describeWaiting(runId: string, waitsFor: WaitsFor | undefined): Line[] 
   ];
 }
 
-function isWell(health: LiveRun['health']): boolean {
+export function isWell(health: LiveRun['health']): boolean {
   return health === 'healthy' || health === 'recovered';
 }

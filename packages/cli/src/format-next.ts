@@ -38,7 +38,12 @@ export function describeNext(
   return lines;
 }
 
-function describeApplied({ at, files, hasConflicts }: NonNullable<DispatchResult['applied']>): string {
+function describeApplied({
+  at,
+  files,
+  hasConflicts,
+  isPartial,
+}: NonNullable<DispatchResult['applied']>): string {
   const where = files === 0 ? 'your files had it already' : countFiles(files);
-  return `applied: ${at}, ${where}${hasConflicts ? ', with conflict markers' : ''}`;
+  return `${isPartial === true ? 'applied in part' : 'applied'}: ${at}, ${where}${hasConflicts ? ', with conflict markers' : ''}`;
 }

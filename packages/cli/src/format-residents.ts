@@ -1,5 +1,6 @@
 /** Residents in words. */
 import type {
+  DaemonStatus,
   ResidentView,
   ScheduleView,
   SenseView,
@@ -81,6 +82,27 @@ export function formatWorkflows(
     bold,
     columns,
   );
+}
+
+/** In a few words; each where there is one. */
+export function summariseResidents({
+  residents = [],
+  threads,
+  schedules = [],
+}: Pick<DaemonStatus, 'residents' | 'threads' | 'schedules'>): [string, string][] {
+  const states = Object.entries(Object.groupBy(residents, ({ state }) => state));
+  const rows: [string, string][] = [];
+  if (residents.length > 0)
+    rows.push(['workers', states.map(([state, those]) => `${those.length} ${state}`).join(', ')]);
+  if (threads !== undefined)
+    rows.push([
+      'threads',
+      `${threads.running} running, ${threads.waiting} waiting, ${threads.queued} queued`,
+    ]);
+  const [next] = schedules.toSorted((a, b) => (a.nextAt ?? '9').localeCompare(b.nextAt ?? '9'));
+  if (next !== undefined)
+    rows.push(['next', `${next.name} at ${next.nextAt ?? 'no time'} (${schedules.length} schedules)`]);
+  return rows;
 }
 
 export function formatResidents(

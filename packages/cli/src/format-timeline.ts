@@ -89,6 +89,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'branch.push-failed': ({ branch, reason }) => `${branch}: ${reason}`,
   'branch.dropped': ({ branch }) => branch,
   'run.applied': nothing,
+  'visitor.acted': nothing,
   'timeout.drained': nothing,
   'trash.deleted': nothing,
   'run.forgotten': nothing,

@@ -27,6 +27,7 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
     prompt: () => undefined,
     endPrompt: () => undefined,
     copy: () => undefined,
+    openScreen: () => expect.unreachable('a live view takes one line'),
     pass: () => Promise.resolve(),
   };
   return { output, written, notes };

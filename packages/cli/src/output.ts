@@ -1,3 +1,4 @@
+import { openFullScreen, type FullScreen } from './full-screen.ts';
 import { createLastLine } from './last-line.ts';
 import { Painted, render, STYLE, type Line, type Lines, type Style } from './painted.ts';
 import { createPasser, type OutputStreams } from './pass-output.ts';
@@ -37,6 +38,8 @@ export interface Output {
    */
   prompt(text: Line): void;
   endPrompt(how: 'answered' | 'dropped'): void;
+  /** Takes the whole terminal until it is closed; nothing else may print meanwhile. `onResize` draws it again. */
+  openScreen(onResize: () => void): FullScreen;
   /** Foreign bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
   copy(bytes: Uint8Array, options?: CopyOptions): void;
   /** Foreign bytes as they come, to the same stream of ours; resolves when they are taken, or nobody reads. */
@@ -95,6 +98,7 @@ export function createOutput(
     status: lastLine.status,
     prompt: lastLine.prompt,
     endPrompt: lastLine.endPrompt,
+    openScreen: (onResize) => openFullScreen(terminalOf(stdout, put, env), onResize),
     async pass(name, parts) {
       lastLine.status(null);
       await passer.pass(name, parts);
@@ -103,6 +107,22 @@ export function createOutput(
       if (!stdout.isTTY || isRaw) write(stdout, bytes);
       else if (show !== undefined) print(stdout, show());
       else write(stdout, printableLines(decoder.decode(bytes, { stream: true })).join('\n'));
+    },
+  };
+}
+
+function terminalOf(
+  stdout: NodeJS.WriteStream,
+  put: (stream: NodeJS.WriteStream, text: string) => void,
+  env: Readonly<Record<string, string | undefined>>,
+): Parameters<typeof openFullScreen>[0] {
+  return {
+    put: (text) => put(stdout, text),
+    render: (line) => render(line, usesColor(stdout, env)),
+    size: () => ({ rows: stdout.rows || 24, columns: stdout.columns || 80 }),
+    onResize(listener) {
+      stdout.on('resize', listener);
+      return () => stdout.off('resize', listener);
     },
   };
 }

@@ -121,6 +121,7 @@ export interface Style {
   red(text: Line): Painted;
   green(text: Line): Painted;
   yellow(text: Line): Painted;
+  inverse(text: Line): Painted;
 }
 
 export const STYLE: Style = {
@@ -129,6 +130,7 @@ export const STYLE: Style = {
   red: createPaint(31, 39),
   green: createPaint(32, 39),
   yellow: createPaint(33, 39),
+  inverse: createPaint(7, 27),
 };
 
 function createPaint(open: number, close: number): (text: Line) => Painted {

@@ -297,6 +297,14 @@ describe('commands', () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
+  it.each(['bash', 'zsh', 'fish'])('the completion for %s knows every command', async (shell) => {
+    const { out } = await caisson(['completion', shell]);
+    const words = new Set(out.split(/[^\w-]+/));
+    const named = COMMANDS.flatMap(({ name }) => name.split(' '));
+    expect(named).toEqual(expect.arrayContaining(['senses', 'workflows', 'threads', 'residents', 'top']));
+    expect(named.filter((word) => !words.has(word))).toEqual([]);
+  });
+
   it('completion scripts are valid shell', async () => {
     const { out } = await caisson(['completion', 'bash']);
     expect(spawnSync('bash', ['-n'], { input: out }).status).toBe(0);

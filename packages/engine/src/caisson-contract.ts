@@ -2,14 +2,17 @@ import type {
   ComputeView,
   DispatchResult,
   EventEnvelope,
+  NewToken,
   ResidentView,
   RunPush,
   ScheduleView,
+  Scope,
   SenseView,
   ThreadRow,
   ThreadStart,
   ThreadStatus,
   ThreadView,
+  TokenView,
   WorkflowView,
 } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
@@ -55,6 +58,8 @@ export interface CaissonOptions extends EngineOptions {
 export interface FollowOptions extends Omit<ReadOptions, 'after'> {
   /** Read what follows this `offset`; 0 for everything that is recorded. Default: from now on. */
   readonly after?: number;
+  /** Ends after what is recorded now; `after` is then 0 by default. What is only published is left out. */
+  readonly onlyRecorded?: boolean;
   /** Only events of these runs. Default: of all, and of the project itself. */
   readonly runs?: readonly string[];
 }
@@ -102,11 +107,26 @@ export interface ResidentsApi {
   schedules(): Promise<readonly ScheduleView[]>;
 }
 
+/** A token is shown once, when it is made. */
+export interface TokensApi {
+  create(order: {
+    readonly name: string;
+    readonly scopes: readonly Scope[];
+    /** Null: until it is revoked. */
+    readonly expiresInMs: number | null;
+  }): Promise<NewToken>;
+  list(): Promise<readonly TokenView[]>;
+  /** By its id. False when there is none. */
+  revoke(id: string): Promise<boolean>;
+}
+
 /**
  * One project's runs. A run is named by a unique beginning or ending of its id, or `latest`. Close it when done;
  * closing cancels what this process still runs.
  */
 export interface Caisson {
+  /** Tokens with which programs reach a daemon over TCP. */
+  readonly tokens: TokensApi;
   /** As it was when the project was opened. */
   readonly config: ResolvedConfig;
   /**

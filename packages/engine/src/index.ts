@@ -60,12 +60,15 @@ export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';
 export * from './handoff/index.ts';
-export { isDaemonLoss } from './api/index.ts';
+export { isDaemonLoss, MCP_SCOPES, serveMcp } from './api/index.ts';
+export type { McpBounds, McpProject, McpScope, McpServing } from './api/index.ts';
 export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {
+  closeFace,
   endForNext,
   findDaemon,
+  openFace,
   readDaemonMetrics,
   reloadDaemon,
   requireDaemon,
@@ -73,6 +76,7 @@ export {
   type DaemonPlace,
   type DaemonStanding,
 } from './operations/find-daemon.ts';
+export { openInBrowser } from './operations/open-in-browser.ts';
 export { describeUnit, startDaemon } from './operations/start-daemon.ts';
 export { openSpareWorkers } from './composition/open-spare-workers.ts';
 export type { SpareWorkers } from './compute/index.ts';

@@ -1,5 +1,6 @@
 /** What travels over a host's socket, and later over HTTP: the inputs of its operations, its status and its errors. */
 import * as z from 'zod/mini';
+import { Scope } from './access.ts';
 import { RunStatus } from './dispatch-result.ts';
 import { ErrorInfo } from './errors.ts';
 import { EVENTS, type EventType } from './events.ts';
@@ -75,6 +76,7 @@ export const ApiInputs = {
   }),
   followAll: z.strictObject({
     after: z.optional(textNumber()),
+    onlyRecorded: z.optional(textFlag()),
     runs: z.optional(z.readonly(textList(z.string()))),
     types: z.optional(z.readonly(textList(TypeName))),
   }),
@@ -83,6 +85,16 @@ export const ApiInputs = {
   saveTo: z.strictObject({ ...named, to: z.string() }),
   apply: z.strictObject({
     ...named,
+    only: z.optional(
+      z.readonly(
+        z.array(
+          z.strictObject({
+            path: z.string(),
+            hunks: z.optional(z.readonly(z.array(z.int().check(z.gte(0))))),
+          }),
+        ),
+      ),
+    ),
     leaveConflicts: z.optional(z.boolean()),
     force: z.optional(z.boolean()),
     allowRisky: z.optional(z.boolean()),
@@ -121,6 +133,13 @@ export const ApiInputs = {
     allowsSecrets: z.optional(z.boolean()),
   }),
   registerFolder: z.strictObject({ folder: z.string(), allowsSecrets: z.optional(z.boolean()) }),
+  createToken: z.strictObject({
+    name: z.string().check(z.minLength(1), z.maxLength(128)),
+    scopes: z.readonly(z.array(Scope).check(z.minLength(1))),
+    /** Null: until it is revoked. */
+    expiresInMs: z.nullable(z.number().check(z.positive())),
+  }),
+  token: z.strictObject({ token: z.string() }),
   attachment: z.strictObject({ attachment: z.string() }),
   sense: z.strictObject({ sense: z.string() }),
   resident: z.strictObject({ resident: z.string() }),

@@ -50,6 +50,8 @@ export const DaemonStatus = z.object({
   /** Those that have not ended. */
   threads: z.optional(z.object({ queued: count(), running: count(), waiting: count() })),
   schedules: z.optional(z.array(ScheduleView)),
+  /** Where pages and programs reach it over TCP. */
+  url: z.optional(z.string()),
   /** Until when it waits for its runs. */
   drainsUntil: z.optional(Timestamp),
 });

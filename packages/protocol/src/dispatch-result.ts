@@ -85,6 +85,8 @@ export const DispatchResult = z.object({
       files: z.int(),
       /** Whether conflict markers were left in them. */
       hasConflicts: z.boolean(),
+      /** Present where only some files or hunks were taken. */
+      isPartial: z.optional(z.literal(true)),
     }),
   ),
   /** When its contents were deleted on request; absent until then. `show` says it. */

@@ -53,3 +53,4 @@ export * from './fold-name.ts';
 export * from './risky-paths.ts';
 export * from './git-dir-controls.ts';
 export * from './credential-paths.ts';
+export * from './access.ts';

@@ -118,6 +118,24 @@ test('beats count the turns of an agent that reports its own at the end', () => 
   expect(counted(event('worker.heartbeat', beat(2)), event('worker.heartbeat', beat(1))).turns).toBe(3);
 });
 
+test('CPU is the share between two beats, and memory that of the last; a retry knows neither', () => {
+  const used = (second: number, cpuMs: number, memoryBytes?: number) =>
+    event(
+      'worker.heartbeat',
+      { counters: { ...beat(0).counters, cpuMs, ...(memoryBytes === undefined ? {} : { memoryBytes }) } },
+      second,
+    );
+  const launched = event('attempt.launched', { handle: {}, nonce: 'n', workspace: {} }, 10);
+  expect(counted(launched)).not.toHaveProperty('cpuPercent');
+  expect(counted(launched, used(20, 5000, 1024))).toMatchObject({ cpuPercent: 50, memoryBytes: 1024 });
+  expect(counted(launched, used(20, 5000, 1024), used(30, 20_000, 2048))).toMatchObject({
+    cpuPercent: 150,
+    memoryBytes: 2048,
+  });
+  expect(counted(launched, used(20, 5000), used(30, 1000))).toMatchObject({ cpuPercent: 10 });
+  expect(counted(used(20, 5000))).not.toHaveProperty('cpuPercent');
+});
+
 test('a stall stays until something moves, and health is the last that was seen', () => {
   const stalled = event('run.stalled', { reason: 'in-tool', detail: 'in bash', silentMs: 9 }, 4);
   const ill = event('health.changed', { previous: 'healthy', current: 'stale' });

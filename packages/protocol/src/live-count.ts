@@ -4,6 +4,7 @@
  */
 import { isTerminal, type DataOf, type EventContent, type UnknownContent } from './events.ts';
 import type { LiveRun, RunPhase } from './live-run.ts';
+import { useAfter, type Use } from './live-use.ts';
 import type { Usage } from './result.ts';
 import type { HealthState } from './run-events.ts';
 
@@ -41,6 +42,7 @@ export class LiveCount {
   #startedCalls = 0;
   /** Whether answers of the model were counted: they are the truth. */
   #hasCounted = false;
+  #use: Use | undefined;
   #health: HealthState = 'healthy';
   #stall: LiveRun['stall'];
   #branch: string | undefined;
@@ -73,6 +75,8 @@ export class LiveCount {
       toolCalls,
       tokens,
       ...(costUsd === undefined || costUsd === null ? {} : { costUsd }),
+      ...(this.#use?.cpuPercent === undefined ? {} : { cpuPercent: this.#use.cpuPercent }),
+      ...(this.#use?.memoryBytes === undefined ? {} : { memoryBytes: this.#use.memoryBytes }),
       health: this.#health,
       ...(this.#stall === undefined ? {} : { stall: this.#stall }),
       ...(this.#branch === undefined ? {} : { branch: this.#branch }),
@@ -100,6 +104,10 @@ export class LiveCount {
         return this.#countProgress(event.data);
       case 'worker.heartbeat':
         this.#beatTurns += event.data.counters.turns;
+        this.#use = useAfter(this.#use, event.data.counters, event.at);
+        return;
+      case 'attempt.launched':
+        this.#use = { cpuMs: 0, at: event.at };
         return;
       case 'run.stalled':
         this.#stall = { reason: event.data.reason, detail: cut(event.data.detail), since: event.at };
@@ -159,6 +167,7 @@ export class LiveCount {
     this.#hasCounted = false;
     this.#calls.clear();
     this.#stall = undefined;
+    this.#use = undefined;
     this.#health = 'healthy';
   }
 }

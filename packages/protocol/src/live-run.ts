@@ -31,6 +31,9 @@ export const LiveRun = z.object({
   tokens: count(),
   /** Absent is unknown. */
   costUsd: z.optional(z.number()),
+  /** Of one core, between the last two heartbeats; and the memory of its processes. Absent before a heartbeat. */
+  cpuPercent: z.optional(z.number()),
+  memoryBytes: z.optional(count()),
   health: HealthState,
   /** Why it makes no progress; absent while it makes some. */
   stall: z.optional(

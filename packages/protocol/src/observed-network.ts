@@ -1,5 +1,6 @@
 /** What the network of an attempt sees and reports: its connections, its model's answers, and what they used. */
 import * as z from 'zod/mini';
+import { MODEL_APIS } from './runtimes.ts';
 
 const count = () => z.int().check(z.nonnegative());
 
@@ -17,6 +18,8 @@ export const connectionFields = () => ({
 /** One request to the model that has ended; texts are redacted and short. */
 export const modelCallFields = () => ({
   model: z.string().check(z.maxLength(256)),
+  /** Which wire format it was asked in; absent in older records. */
+  api: z.optional(z.enum(MODEL_APIS)),
   tokens: z.object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() }),
   /** The answer did not report all of it. */
   isEstimate: z.optional(z.literal(true)),

@@ -128,6 +128,22 @@ export const runEvents = {
       files: z.int(),
       /** Whether conflict markers were left in them. */
       hasConflicts: z.boolean(),
+      /** Present where a person chose only some files or hunks: the rest of the work is still to be taken. */
+      isPartial: z.optional(z.literal(true)),
+    }),
+  },
+  'visitor.acted': {
+    version: 1,
+    durable: true,
+    summary: 'The owner of a token asked over TCP for a change; recorded before it was made.',
+    data: z.object({
+      /** The name of the token, or `dashboard`. */
+      by: z.string(),
+      token: z.string(),
+      /** As the API names it, for example `decide` or `apply`. */
+      operation: z.string(),
+      /** What it was about: a run, an approval, a question. */
+      target: z.optional(z.string()),
     }),
   },
   'timeout.drained': {

@@ -65,6 +65,8 @@ export const HeartbeatCounters = z.object({
   tokensIn: count(),
   tokensOut: count(),
   cpuMs: z.number(),
+  /** What the agent's processes have in memory now; what they share is counted in each. Absent in earlier versions. */
+  memoryBytes: z.optional(count()),
   bytes: count(),
   currentTool: z.nullable(z.string()),
   /** What the agent's processes wait for; `stopped` by a signal, `pipe-open` if only the agent ended. */

@@ -8,14 +8,20 @@ import type { Output } from '../output.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN [--leave-conflicts] [--force] [--allow-risky] [--outside-scope] [--here]',
+  usage: 'RUN [--file PATH]… [--leave-conflicts] [--force] [--allow-risky] [--outside-scope] [--here]',
   about:
-    'Applies the patch to your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
+    'Applies the patch to your files: all of it, or nothing; with --file, of the named files. Files you changed meanwhile are merged three-way. Files\n' +
     'that make another program run something (a CI workflow, an install script) are listed and asked about first. Files outside\n' +
     'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.\n' +
     'Work whose check (--verify of run) did not pass is asked about, and refused without a terminal, unless you say --force.\n' +
     'The patch of a run on a remote repository is for that repository: it is applied to the files here only with --here.',
   options: {
+    file: {
+      type: 'string',
+      multiple: true,
+      value: 'PATH',
+      summary: 'apply only this file of the patch, named as caisson diff names it; repeatable',
+    },
     'leave-conflicts': { type: 'boolean', summary: 'write conflict markers instead of changing nothing' },
     force: {
       type: 'boolean',
@@ -38,6 +44,10 @@ export const command = defineCommand({
   examples: [
     { line: 'caisson apply latest', says: 'Apply what the newest run did.' },
     {
+      line: 'caisson apply latest --file src/a.ts',
+      says: 'Only this file; the rest can be applied later.',
+    },
+    {
       line: 'caisson apply latest --allow-risky',
       says: 'The same with its CI workflow, after you have read it.',
     },
@@ -54,6 +64,7 @@ export const command = defineCommand({
           caisson,
           runId,
           {
+            ...(options.file.length === 0 ? {} : { only: options.file.map((path) => ({ path })) }),
             leaveConflicts: options['leave-conflicts'],
             force: options.force,
             allowRisky: options['allow-risky'],

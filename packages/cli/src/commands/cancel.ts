@@ -1,14 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { CANCEL_OUTCOMES } from '../format-cancel.ts';
 import { withCaisson } from '../with-caisson.ts';
-
-const SAYS = {
-  asked: 'was asked to stop',
-  'ended-already': 'has already ended',
-  settled: 'had lost its host and was settled',
-  unanswered:
-    'was asked to stop, but its host does not answer: is that process stopped? It obeys once it runs again.',
-} as const;
 
 export const command = defineCommand({
   usage: 'RUN',
@@ -20,7 +13,7 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const runId = await caisson.find(positionals[0] ?? '');
       const outcome = await caisson.cancel(runId, { force: options.force });
-      output.result({ runId, outcome }, () => [`${runId} ${SAYS[outcome]}`]);
+      output.result({ runId, outcome }, () => [`${runId} ${CANCEL_OUTCOMES[outcome]}`]);
       return EXIT_CODES.finished;
     }),
 });

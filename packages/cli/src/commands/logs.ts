@@ -2,9 +2,9 @@ import type { Caisson } from '@caisson/engine';
 import { toWire, type DispatchResult, type EventEnvelope, type WireEvent } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
-import { formatEvent } from '../format-event.ts';
+import { createNews } from '../format-news.ts';
 import type { Output } from '../output.ts';
-import { line, textLines } from '../painted.ts';
+import { textLines } from '../painted.ts';
 import { printWarnings } from '../print-warnings.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
@@ -122,29 +122,15 @@ function readAfter(text: string | undefined): number {
   return after;
 }
 
-/**
- * A person sees the day once, the time of each event, and of what is live only news: each tool call is an event of its own,
- * and a heartbeat says that nothing has changed. A program sees all of it.
- */
+/** A person sees news only; a program sees all of it. */
 function createPrinter(
   output: Output,
-  nameOf: (event: EventEnvelope) => string = () => '',
+  nameOf?: (event: EventEnvelope) => string,
 ): (event: EventEnvelope) => void {
-  let day = '';
-  let progress = '';
+  const format = createNews(output.style, output.wrapColumns, nameOf);
   return (event) => {
     if (output.format !== 'human') return output.event(toWire(event));
-    if (event.type === 'worker.heartbeat') return;
-    if (event.type === 'worker.progress') {
-      const news = `${event.phase} ${event.message ?? ''}`;
-      if (news === progress || (event.message === undefined && progress.startsWith(`${event.phase} `)))
-        return;
-      progress = news;
-    }
-    if (event.at.slice(0, 10) !== day)
-      output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
-    day = event.at.slice(0, 10);
-    const [first = '', ...more] = [formatEvent(event, output.style, output.wrapColumns())].flat();
-    output.line([line`${output.style.dim(nameOf(event))}${first}`, ...more]);
+    const lines = format(event);
+    if (lines.length > 0) output.line(lines);
   };
 }

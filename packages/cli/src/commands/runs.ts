@@ -3,9 +3,10 @@ import { definedOnly, parseDuration, RUN_STATUSES, type RunStatus } from '@caiss
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDoing } from '../format-live.ts';
+import { formatCostSoFar, formatTimeSoFar, oneLine } from '../format-listed.ts';
 import { formatStatus } from '../format-status.ts';
 import { formatTable } from '../format-table.ts';
-import { cutToWidth, formatAge, formatCost, formatDuration, shortId, widthOf } from '../format-values.ts';
+import { cutToWidth, formatAge, shortId, widthOf } from '../format-values.ts';
 import type { Line, Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
@@ -124,7 +125,6 @@ interface TableStyle {
 const TITLES = ['RUN', 'STATUS', 'RUNTIME', 'WHEN', 'TIME', 'COST', 'TASK'];
 const COLUMNS_FOR_DOING = 100;
 const MIN_TASK_COLUMNS = 12;
-const MAX_TASK_COLUMNS = 120;
 
 function formatRuns(rows: readonly ListedRun[], { bold, columns, saysDoing, now }: TableStyle): Lines {
   const cells = rows.map((row) => [
@@ -132,7 +132,7 @@ function formatRuns(rows: readonly ListedRun[], { bold, columns, saysDoing, now 
     formatStatus(row) + (saysDoing ? formatDoing(row, now) : ''),
     row.runtime ?? '-',
     columns === null ? row.acceptedAt : formatAge(now - Date.parse(row.acceptedAt)),
-    formatTime(row, now),
+    formatTimeSoFar(row, now),
     formatCostSoFar(row),
     oneLine(row.description),
   ]);
@@ -148,22 +148,4 @@ function fitLast(rows: readonly string[][], columns: number | null): string[][] 
   const used = others.reduce((sum, width) => sum + width + 2, 0);
   const room = Math.max(MIN_TASK_COLUMNS, columns - used);
   return rows.map((row) => [...row.slice(0, -1), cutToWidth(row.at(-1) ?? '', room)]);
-}
-
-/** A run that has not ended: how long ago it was accepted. */
-function formatTime({ durationMs, acceptedAt, status }: ListedRun, now: number): string {
-  if (durationMs !== undefined) return formatDuration(durationMs);
-  return status === 'queued' || status === 'running'
-    ? `${formatDuration(now - Date.parse(acceptedAt))} …`
-    : '-';
-}
-
-/** A run under way: what it has cost so far. */
-function formatCostSoFar({ costUsd, costIsEstimate, live }: ListedRun): string {
-  if (costUsd !== undefined) return formatCost(costUsd, costIsEstimate);
-  return live?.costUsd === undefined || live.costUsd === 0 ? '-' : `${formatCost(live.costUsd)} …`;
-}
-
-function oneLine(text: string): string {
-  return cutToWidth(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim(), MAX_TASK_COLUMNS);
 }

@@ -2,6 +2,7 @@ import { findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/eng
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { summariseResidents } from '../format-residents.ts';
 import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
 import { line, textLines, type Line, type Lines, type Style } from '../painted.ts';
 
@@ -63,28 +64,12 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
     ['daemon', `${describePhase(status)}, pid ${status.pid}, version ${status.version}`],
     ['project', status.projectRoot],
     ['socket', status.socket],
+    ...(status.url === undefined ? [] : [['dashboard', status.url] satisfies [string, Line]]),
     ...(status.log === null ? [] : [['log', status.log] satisfies [string, Line]]),
     ['runs', `${status.running} running, ${status.queued} queued`],
-    ...describeResidents(status),
+    ...summariseResidents(status),
   ];
   return [...rows.map(([name, value]) => line`${bold(name.padEnd(8))} ${value}`), ...listRuns(status)];
-}
-
-/** Each where there is one. */
-function describeResidents({ residents = [], threads, schedules = [] }: DaemonStatus): [string, Line][] {
-  const states = Object.entries(Object.groupBy(residents, ({ state }) => state));
-  const rows: [string, Line][] = [];
-  if (residents.length > 0)
-    rows.push(['workers', states.map(([state, those]) => `${those.length} ${state}`).join(', ')]);
-  if (threads !== undefined)
-    rows.push([
-      'threads',
-      `${threads.running} running, ${threads.waiting} waiting, ${threads.queued} queued`,
-    ]);
-  const [next] = schedules.toSorted((a, b) => (a.nextAt ?? '9').localeCompare(b.nextAt ?? '9'));
-  if (next !== undefined)
-    rows.push(['next', `${next.name} at ${next.nextAt ?? 'no time'} (${schedules.length} schedules)`]);
-  return rows;
 }
 
 function describePhase({ phase, uptimeMs, drainsUntil }: DaemonStatus): string {

@@ -7,9 +7,11 @@
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
  * A5  What a caller sends of its environment is never written to disk.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Caller, HostIntroduction } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { VerifyOptions } from '../evidence/index.ts';
+import type { OperationName } from './operations.ts';
 
 /** What the routes work with. */
 export interface ApiHost {
@@ -21,6 +23,22 @@ export interface ApiHost {
   /** Public keys in PEM, as `verify` takes them. */
   readKeys(pems: readonly string[]): VerifyOptions['trustedKeys'];
   readWitness(text: string): NonNullable<VerifyOptions['witness']>;
+  /** What `caisson doctor` reports, without a repair. */
+  examine(): Promise<unknown>;
+  /** The proof of a run, as `caisson export` writes it. */
+  readExport(run: string): Promise<Buffer>;
+}
+
+/** For requests that do not come over the socket, which only its user can open. */
+export interface Entrance {
+  /** Throws where this visitor may not ask for it. */
+  admit(
+    request: IncomingMessage,
+    operation: OperationName,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
+  /** Whose folder and variables its runs have: a visitor has none here. */
+  caller(): Caller;
 }
 
 /** Sends requests to a host. */

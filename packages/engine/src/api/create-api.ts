@@ -7,10 +7,11 @@ import { ApiInputs, definedOnly, isRecord, type EventEnvelope } from '@caisson/p
 import type * as z from 'zod/mini';
 import type { RunHandle } from '../admission/index.ts';
 import type { Attachments } from './attachments.ts';
-import type { ApiHost } from './contract.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
+import { answerBytes } from './answer-bytes.ts';
+import type { ApiHost, Entrance } from './contract.ts';
+import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
 import { InputInvalidError, toProblem } from './problems.ts';
-import { encodeEvents, sendStream, untilClosed } from './send-stream.ts';
+import { encodeEvents, offsetOf, sendEvents, seqOf, sendStream, untilClosed } from './send-stream.ts';
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
@@ -18,8 +19,9 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 type Api = Hono<{ Bindings: HttpBindings }>;
 type Call = Context<{ Bindings: HttpBindings }>;
 
-/** For `http.createServer`. */
-export function createApi(host: ApiHost, attachments: Attachments): RequestListener {
+/** For `http.createServer`. Without an entrance every caller may do everything. */
+export function createApi(host: ApiHost, attachments: Attachments, entrance?: Entrance): RequestListener {
+  const door: Door = { host, entrance };
   const api: Api = new Hono();
   api.onError((error, context) => answerProblem(context, error));
   api.notFound((context) =>
@@ -30,11 +32,18 @@ export function createApi(host: ApiHost, attachments: Attachments): RequestListe
     ),
   );
   api.get('/v1/hello', (context) => context.json(host.introduce(context.req.query('nonce') ?? '')));
-  for (const operation of Object.values(OPERATIONS))
+  for (const [name, operation] of Object.entries(OPERATIONS))
     api.on(operation.method, [operation.path], async (context) =>
-      carryOut(context, host, operation as Operation<unknown, unknown>),
+      carryOut(context, door, name as OperationName, operation as Operation<unknown, unknown>),
     );
-  api.post('/v1/runs', async (context) => context.json(await dispatch(context, host, attachments), 201));
+  api.post('/v1/runs', async (context) => context.json(await dispatch(context, door, attachments), 201));
+  if (entrance === undefined) serveAttachments(api, attachments);
+  const listen = getRequestListener((request, bindings) => api.fetch(request, bindings));
+  return (incoming, outgoing) => void listen(incoming, outgoing);
+}
+
+/** What a plain command prints and reads, for a caller on the socket. */
+function serveAttachments(api: Api, attachments: Attachments): void {
   api.get('/v1/attachments/:attachment/output', async (context) => {
     const output = attachments.output(context.req.param('attachment'));
     if (output === null) return context.body(null, 404);
@@ -45,19 +54,26 @@ export function createApi(host: ApiHost, attachments: Attachments): RequestListe
     const isTaken = await attachments.feed(context.req.param('attachment'), context.env.incoming);
     return context.body(null, isTaken ? 204 : 404);
   });
-  const listen = getRequestListener((request, bindings) => api.fetch(request, bindings));
-  return (incoming, outgoing) => void listen(incoming, outgoing);
+}
+
+interface Door {
+  readonly host: ApiHost;
+  readonly entrance: Entrance | undefined;
 }
 
 async function carryOut(
   context: Call,
-  host: ApiHost,
+  door: Door,
+  name: OperationName,
   { input, answer, run }: Operation<unknown, unknown>,
 ): Promise<Response> {
   const { outgoing } = context.env;
-  const result = run(host, await readInput(context, input()), untilClosed(outgoing));
+  const given = await readInput(context, input(), door, name);
+  const result = run(door.host, given, untilClosed(outgoing));
   if (answer === 'events') {
-    await sendStream(outgoing, 'text/event-stream', encodeEvents(result as AsyncIterable<EventEnvelope>));
+    const events = result as AsyncIterable<EventEnvelope>;
+    const idOf = name === 'followAll' ? offsetOf : seqOf;
+    await sendEvents(outgoing, encodeEvents(events, idOf));
     return RESPONSE_ALREADY_SENT;
   }
   if (answer === 'chunks') {
@@ -65,17 +81,20 @@ async function carryOut(
     return RESPONSE_ALREADY_SENT;
   }
   const value = await result;
-  if (answer === 'bytes') return new Response(new Uint8Array(value as Buffer));
+  if (answer === 'bytes') return answerBytes(context.req, value as Buffer);
   return context.json(value ?? null);
 }
 
 async function dispatch(
   context: Call,
-  { forCaller }: ApiHost,
+  door: Door,
   attachments: Attachments,
 ): Promise<{ runId: string; isEarlier?: boolean; attachment?: string }> {
-  const { request, caller, attach } = await readInput(context, ApiInputs.dispatch);
-  const caisson = await forCaller(caller);
+  const given = await readInput(context, ApiInputs.dispatch, door, 'dispatch');
+  const { caller, attach } = given;
+  const idempotencyKey = context.req.header('idempotency-key');
+  const request = { ...definedOnly({ idempotencyKey }), ...given.request };
+  const caisson = await door.host.forCaller(caller);
   if (attach === undefined) return describe(await caisson.dispatch(request));
   const { id, attachment } = attachments.open(attach);
   try {
@@ -93,11 +112,35 @@ function describe({ runId, isEarlier }: RunHandle): { runId: string; isEarlier?:
 }
 
 /** Members of the path, of the query and of the body are one input. */
-async function readInput<S extends z.ZodMiniType>(context: Call, schema: S): Promise<z.infer<S>> {
-  const given = { ...context.req.query(), ...(await readBody(context)), ...context.req.param() };
+async function readInput<S extends z.ZodMiniType>(
+  context: Call,
+  schema: S,
+  { entrance }: Door,
+  name: OperationName,
+): Promise<z.infer<S>> {
+  const lastEventId = context.req.header('last-event-id');
+  const after = STREAMS.has(name) && lastEventId !== undefined ? { after: lastEventId } : {};
+  const sent = { ...after, ...context.req.query(), ...(await readBody(context)), ...context.req.param() };
+  const given = entrance === undefined ? sent : asVisitor(sent, schema, entrance);
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new InputInvalidError(explain(parsed.error.issues[0]));
+  if (!parsed.success) throw new InputInvalidError(explain(parsed.error.issues[0]));
+  await entrance?.admit(context.env.incoming, name, parsed.data as Record<string, unknown>);
+  return parsed.data;
+}
+
+/** Those that begin after the last event that a reader has seen. */
+const STREAMS: ReadonlySet<OperationName> = new Set(['follow', 'followAll']);
+
+/** A visitor has no folder, variables or streams here: its runs have those of the host. */
+function asVisitor(
+  sent: Readonly<Record<string, unknown>>,
+  schema: z.ZodMiniType,
+  { caller }: Entrance,
+): Record<string, unknown> {
+  const own = ['caller', 'attach'].find((name) => name in sent);
+  if (own !== undefined) throw new InputInvalidError(`${own} is only for callers on the socket`);
+  const takesCaller = 'caller' in ((schema as unknown as z.ZodMiniObject).shape ?? {});
+  return takesCaller ? { ...sent, caller: caller() } : { ...sent };
 }
 
 /** The first thing that is wrong, with its name. */

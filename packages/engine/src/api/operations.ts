@@ -1,5 +1,6 @@
 /** Every operation of the contract that travels: its route, its input, and what it does with a `Caisson`. */
 import { ApiInputs, definedOnly, type Caller } from '@caisson/protocol';
+import { ACCESS_OPERATIONS } from './access-operations.ts';
 import type { ApiHost } from './contract.ts';
 import { bytes, chunks, events, json } from './define-operation.ts';
 import { RESIDENT_OPERATIONS } from './resident-operations.ts';
@@ -87,6 +88,16 @@ const READING = {
     'GET /v1/usage',
     () => ApiInputs.nothing,
     ({ caisson }) => caisson.usage(),
+  ),
+  doctor: json(
+    'GET /v1/doctor',
+    () => ApiInputs.nothing,
+    ({ examine }) => examine(),
+  ),
+  exported: bytes(
+    'GET /v1/runs/:run/export',
+    () => ApiInputs.run,
+    ({ readExport }, { run }) => readExport(run),
   ),
   runtimes: json(
     'POST /v1/runtimes',
@@ -222,4 +233,12 @@ const KEEPING = {
   ),
 };
 
-export const OPERATIONS = { ...READING, ...STEERING, ...KEEPING, ...RESIDENT_OPERATIONS };
+export const OPERATIONS = {
+  ...READING,
+  ...STEERING,
+  ...KEEPING,
+  ...ACCESS_OPERATIONS,
+  ...RESIDENT_OPERATIONS,
+};
+/** `dispatch` has a route of its own. */
+export type OperationName = keyof typeof OPERATIONS | 'dispatch';

@@ -1,6 +1,6 @@
 /** Errors on their way through the API: what a person reads at the other end is what was thrown here. */
 import { CaissonError, definedOnly, isRecord, Problem, toErrorInfo } from '@caisson/protocol';
-import { TaskRefusedError, type Refusal } from '../platform/index.ts';
+import { TaskRefusedError, VisitRefusedError, type Refusal } from '../platform/index.ts';
 
 const STATUS: Readonly<Record<string, number>> = {
   USAGE: 400,
@@ -64,13 +64,13 @@ export function toProblem(error: unknown): Problem {
   return {
     type: 'about:blank',
     title: info.code,
-    status: STATUS[info.code] ?? OTHER,
+    status: error instanceof VisitRefusedError ? error.status : (STATUS[info.code] ?? OTHER),
     ...info,
     ...(error instanceof CaissonError ? { details: detailsOf(error) } : {}),
   };
 }
 
-const OWN = new Set(['code', 'message', 'name', 'stack', 'cause', 'remedy', 'retryable']);
+const OWN = new Set(['code', 'message', 'name', 'stack', 'cause', 'remedy', 'retryable', 'status']);
 
 /** What an error has beside its message, as far as it is data. */
 function detailsOf(error: CaissonError): Record<string, unknown> {

@@ -34,6 +34,11 @@ export function createRemoteCaisson(parts: RemoteParts): Caisson {
     ...keeps(parts),
     registry: registryOf(parts),
     residents: createRemoteResidents(connection),
+    tokens: {
+      create: (order) => call(connection, OPERATIONS.createToken, order),
+      list: () => call(connection, OPERATIONS.tokens, {}),
+      revoke: async (token) => (await call(connection, OPERATIONS.revokeToken, { token })).isRevoked,
+    },
     // What runs is the host's: this process has nothing to stop.
     shutdown: () => Promise.resolve(),
     close() {

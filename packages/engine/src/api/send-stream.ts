@@ -45,11 +45,41 @@ async function drained(response: ServerResponse): Promise<void> {
   settled.abort();
 }
 
+/** A reader to whom nothing comes for longer may believe that we are gone. */
+const ALIVE_MS = 15_000;
+
+/** The same for events: a reader learns at once that it is connected, and again and again that it still is. */
+export async function sendEvents(outgoing: Outgoing, parts: AsyncIterable<string>): Promise<void> {
+  const response = outgoing as ServerResponse;
+  const iterator = parts[Symbol.asyncIterator]();
+  const first = iterator.next(); // what happens from here on is not missed
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  response.write(':\n\n');
+  const alive = setInterval(() => response.writableNeedDrain || response.write(':\n\n'), ALIVE_MS);
+  try {
+    for (let next = await first; next.done !== true && !response.destroyed; next = await iterator.next())
+      if (!response.write(next.value)) await drained(response);
+    response.end();
+  } catch {
+    response.destroy();
+  } finally {
+    clearInterval(alive);
+    await iterator.return?.();
+  }
+}
+
+/** In a run events are counted by `seq`, in the project by `offset`. What is not recorded has neither. */
+export const seqOf = ({ seq }: EventEnvelope): number => seq;
+export const offsetOf = ({ offset }: EventEnvelope): number => offset ?? 0;
+
 /** Server-sent events. The last one says that nothing is missing, or what went wrong. */
-export async function* encodeEvents(events: AsyncIterable<EventEnvelope>): AsyncGenerator<string> {
+export async function* encodeEvents(
+  events: AsyncIterable<EventEnvelope>,
+  idOf: (event: EventEnvelope) => number = seqOf,
+): AsyncGenerator<string> {
   try {
     for await (const event of events) {
-      const id = event.seq > 0 ? `id: ${event.seq}\n` : '';
+      const id = idOf(event) > 0 ? `id: ${idOf(event)}\n` : '';
       yield `${id}data: ${JSON.stringify(toWire(event))}\n\n`;
     }
     yield 'event: end\ndata: {}\n\n';

@@ -29,14 +29,14 @@ export async function findChangesOutsideScope(
   rooms: Rooms,
   events: readonly StoredEvent[],
   work: RecordedWork,
-  { forBranch }: { readonly forBranch: boolean },
+  { forBranch, patch }: { readonly forBranch: boolean; readonly patch?: Buffer },
 ): Promise<string[]> {
   const scope = readScope(events);
   if (scope.length === 0 || !events.some((event) => knownTypeOf(event) === 'attempt.launched')) return [];
   const workspace = findWorkspace(events, work);
   if (workspace === undefined) throw new ScopeUnknownError();
   const folder = relative(workspace.mountPath, workspace.cwd); // a patch names files from the top of the repository
-  const touched = await listTouched(rooms, workspace, work);
+  const touched = patch === undefined ? await listTouched(rooms, workspace, work) : listPatched(patch);
   const saved = forBranch ? await rooms.workspaces.listSavedChanges(workspace) : [];
   const paths = [...new Set([...touched, ...saved])].map((path) => relative(`/${folder}`, `/${path}`));
   return findOutsideScope(scope, paths).toSorted();

@@ -21,6 +21,7 @@ import { forgetRun } from '../operations/forget-run.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
 import { createRegistryApi } from '../operations/registry-api.ts';
 import { createResidentsApi } from '../operations/residents-api.ts';
+import { createTokensApi } from '../operations/tokens-api.ts';
 import { resolveRunId } from '../operations/resolve-run-id.ts';
 import { listRuns } from '../operations/list-runs.ts';
 import { openQuestions } from '../operations/open-questions.ts';
@@ -47,6 +48,7 @@ export function createLibrary(engine: Engine, cwd: string, live: LiveConfig, bes
     bus: engine.bus,
     registry: createRegistryApi(engine, cwd),
     residents: createResidentsApi(engine),
+    tokens: createTokensApi(engine),
     ...startsAndStops(engine, find, beside),
     ...reads(engine, find),
     ...keeps(engine, find),

@@ -6,6 +6,8 @@ import { parsePublicKey, parseWitness } from '../evidence/index.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
+import { examineAll } from '../operations/examine-all.ts';
+import { readExport } from '../operations/read-export.ts';
 import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
 import type { CaissonOptions } from '../caisson-contract.ts';
 import { createLibrary } from './library.ts';
@@ -34,6 +36,8 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
     readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
     readWitness: parseWitness,
+    examine: () => examineAll(live.current, cwd),
+    readExport: (run) => readExport(engine, run),
   };
 }
 

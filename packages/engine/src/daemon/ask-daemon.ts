@@ -2,8 +2,17 @@
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { throughFolder } from '@caisson/ground';
-import { DaemonStatus, definedOnly, Problem, ReloadReport, type StopOrder } from '@caisson/protocol';
+import {
+  DaemonStatus,
+  definedOnly,
+  FaceStanding,
+  Problem,
+  ReloadReport,
+  type FaceOrder,
+  type StopOrder,
+} from '@caisson/protocol';
 import * as z from 'zod/mini';
+import { FACE_PATH } from './control-routes.ts';
 import { SOCKET_NAME } from './daemon-socket.ts';
 import { DaemonRefusedError, DaemonSilentError } from './errors.ts';
 
@@ -23,6 +32,14 @@ export async function askToStop(stateDir: string, order: StopOrder): Promise<Dae
 export async function askToReload(stateDir: string): Promise<ReloadReport> {
   const how = { method: 'POST', path: '/v1/reload', limitMs: RELOAD_LIMIT_MS };
   return z.parse(ReloadReport, await ask(stateDir, how));
+}
+
+export async function askForFace(stateDir: string, order: FaceOrder): Promise<FaceStanding> {
+  return z.parse(FaceStanding, await ask(stateDir, { method: 'POST', path: FACE_PATH, body: order }));
+}
+
+export async function askToEndFace(stateDir: string): Promise<void> {
+  await ask(stateDir, { method: 'DELETE', path: FACE_PATH });
 }
 
 interface Asked {

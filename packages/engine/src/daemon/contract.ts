@@ -15,7 +15,14 @@
  * DM5  The lease is released when every run has ended or is left, and nothing can reach it any more.
  * DM6  Without runs it wakes up at most once a second.
  */
-import type { DaemonPhase, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
+import type {
+  DaemonPhase,
+  DaemonStatus,
+  FaceOrder,
+  FaceStanding,
+  ReloadReport,
+  StopOrder,
+} from '@caisson/protocol';
 
 /** What others may ask a daemon. */
 export interface DaemonControl {
@@ -25,6 +32,9 @@ export interface DaemonControl {
   /** Begins to end; returns at once. A later order may only be quicker. */
   stop(order: StopOrder): void;
   reload(): Promise<ReloadReport>;
+  /** Listens on the loopback address, too, and makes a link for one page. */
+  openFace(order: FaceOrder): Promise<FaceStanding>;
+  closeFace(): Promise<void>;
 }
 
 /** What a daemon lets finish, stops and closes. */

@@ -1,10 +1,12 @@
 /** The routes about the daemon itself. */
-import { StopOrder, toErrorInfo, type ErrorInfo, type Problem } from '@caisson/protocol';
+import { FaceOrder, StopOrder, toErrorInfo, type ErrorInfo, type Problem } from '@caisson/protocol';
 import { Hono } from 'hono';
 import * as z from 'zod/mini';
 import type { DaemonControl } from './contract.ts';
 
 export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/metrics', '/v1/stop', '/v1/reload'];
+
+export const FACE_PATH = '/v1/face';
 
 export interface ControlRoutes {
   fetch(request: Request): Response | Promise<Response>;
@@ -34,6 +36,26 @@ export function createControlRoutes(daemon: DaemonControl): ControlRoutes {
     } catch (error) {
       return problem(409, toErrorInfo(error));
     }
+  });
+  return { fetch: (request) => routes.fetch(request) };
+}
+
+/** For callers on the socket alone: where the daemon listens beside it. */
+export function createFaceRoutes(daemon: Pick<DaemonControl, 'openFace' | 'closeFace'>): ControlRoutes {
+  const routes = new Hono();
+  routes.post(FACE_PATH, async (context) => {
+    const order = z.safeParse(FaceOrder, await context.req.json().catch(() => null));
+    if (!order.success)
+      return problem(400, { code: 'USAGE', message: 'the body must be { "port": N }', retryable: false });
+    try {
+      return context.json(await daemon.openFace(order.data));
+    } catch (error) {
+      return problem(409, toErrorInfo(error));
+    }
+  });
+  routes.delete(FACE_PATH, async (context) => {
+    await daemon.closeFace();
+    return context.json({});
   });
   return { fetch: (request) => routes.fetch(request) };
 }

@@ -1,6 +1,12 @@
 export type * from './contract.ts';
-export { askMetrics, askStatus, askToReload, askToStop } from './ask-daemon.ts';
-export { CONTROL_PATHS, createControlRoutes } from './control-routes.ts';
+export { askForFace, askMetrics, askStatus, askToEndFace, askToReload, askToStop } from './ask-daemon.ts';
+export {
+  CONTROL_PATHS,
+  createControlRoutes,
+  createFaceRoutes,
+  FACE_PATH,
+  type ControlRoutes,
+} from './control-routes.ts';
 export { openDaemonSocket, SOCKET_NAME, type DaemonSocket } from './daemon-socket.ts';
 export {
   DaemonRunsError,

@@ -155,8 +155,9 @@ function answeredRun(row: RunState, event: ProjectedEvent): RunState {
   return definedOnly({ ...row, status: 'answered', continuedBy });
 }
 
-/** The last time counts: conflicts may be gone with it. */
+/** The last time counts: conflicts may be gone with it. A part leaves the rest to be taken. */
 function appliedRun(row: RunState, event: ProjectedEvent): RunState {
+  if (event.type === 'run.applied' && event.data.isPartial === true) return row;
   const hasConflicts = event.type === 'run.applied' && event.data.hasConflicts;
   return definedOnly({
     ...row,

@@ -7,17 +7,22 @@ import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import {
   CONTROL_PATHS,
   createControlRoutes,
+  createFaceRoutes,
+  FACE_PATH,
   openDaemonSocket,
+  type ControlRoutes,
   type DaemonControl,
   type DaemonSocket,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
+import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
 const LAST_ANSWERS_MS = 1000;
 
 export interface DaemonServer {
   readonly socket: DaemonSocket;
+  readonly face: DaemonFace;
   /** Resolves when no connection is left. */
   stop(): Promise<void>;
 }
@@ -30,7 +35,11 @@ export interface ServerRooms {
 }
 
 export async function openDaemonServer({ engine, host, control, warn }: ServerRooms): Promise<DaemonServer> {
-  const server = createServer(joinRoutes(control, createApi(host, createAttachments(engine.clock))));
+  const answerControl: RequestListener = toListener(createControlRoutes(control));
+  const face = createDaemonFace({ engine, host, answerControl, warn });
+  const answerFace = toListener(createFaceRoutes(control));
+  const answerOthers = createApi(host, createAttachments(engine.clock));
+  const server = createServer(joinRoutes(answerControl, answerFace, answerOthers));
   const connections = new Set<Socket>();
   const socket = await openDaemonSocket({
     folder: join(engine.config.stateDir, 'runtime'),
@@ -44,6 +53,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
   });
   return {
     socket,
+    face,
     async stop() {
       await socket.close();
       const closed = [...connections].map(untilClosed);
@@ -61,11 +71,20 @@ function untilClosed(connection: Socket): Promise<unknown> {
   return new Promise((resolve) => connection.once('close', resolve));
 }
 
-function joinRoutes(control: DaemonControl, answerOthers: RequestListener): RequestListener {
-  const answer = getRequestListener(createControlRoutes(control).fetch);
+function toListener({ fetch }: ControlRoutes): RequestListener {
+  const answer = getRequestListener(fetch);
+  return (request, response) => void answer(request, response);
+}
+
+function joinRoutes(
+  answerControl: RequestListener,
+  answerFace: RequestListener,
+  answerOthers: RequestListener,
+): RequestListener {
   return (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
-    if (CONTROL_PATHS.includes(path)) void answer(request, response);
+    if (path === FACE_PATH) answerFace(request, response);
+    else if (CONTROL_PATHS.includes(path)) answerControl(request, response);
     else answerOthers(request, response);
   };
 }

@@ -1,12 +1,21 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
 import { isErrno, isListening, isSameProcess, readProcess } from '@caisson/ground';
-import type { DaemonIdentity, DaemonStatus, ReloadReport, StopOrder } from '@caisson/protocol';
+import type {
+  DaemonIdentity,
+  DaemonStatus,
+  FaceOrder,
+  FaceStanding,
+  ReloadReport,
+  StopOrder,
+} from '@caisson/protocol';
 import { loadConfig } from '../composition/trusted-config.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
+  askForFace,
   askMetrics,
   askStatus,
+  askToEndFace,
   askToReload,
   askToStop,
   DaemonSilentError,
@@ -175,13 +184,28 @@ function killQuietly(pid: number): void {
   }
 }
 
-/** Lets the daemon read its configuration again. Throws NoDaemonError without one. */
+/** A page on the daemon, which listens on TCP for it. Throws NoDaemonError without one. */
+export async function openFace({
+  stateDir: given,
+  ...order
+}: DaemonPlace & FaceOrder): Promise<FaceStanding> {
+  const { stateDir } = await requireDaemon({ stateDir: given });
+  return await askForFace(stateDir, order);
+}
+
+/** Ends that. */
+export async function closeFace(place: DaemonPlace = {}): Promise<void> {
+  const { stateDir } = await requireDaemon(place);
+  await askToEndFace(stateDir);
+}
+
 /** What the daemon has counted since it began, as a page for Prometheus. */
 export async function readDaemonMetrics(place: DaemonPlace = {}): Promise<string> {
   const { stateDir } = await requireDaemon(place);
   return await askMetrics(stateDir);
 }
 
+/** Lets the daemon read its configuration again. Throws NoDaemonError without one. */
 export async function reloadDaemon(place: DaemonPlace = {}): Promise<ReloadReport> {
   const { stateDir } = await requireDaemon(place);
   return await askToReload(stateDir);

@@ -56,7 +56,7 @@ async function findWork(
   if (workspace.kind === 'in-place') return isCommitted(workspace) ? null : 'replaced';
   const isTaken =
     (patchRef === undefined && !hasLeftWork) ||
-    events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts);
+    events.some((event) => event.type === 'run.applied' && !event.data.hasConflicts && !event.data.isPartial);
   if (!isTaken) return 'unapplied';
   return (await isAllInPatch(engine, workspace, patchRef)) ? null : 'unpatched';
 }

@@ -14,6 +14,9 @@ export async function markApplied(
   data: DataOf<typeof EVENT>,
 ): Promise<void> {
   const row = ledger.run(runId);
-  const hasNews = row?.appliedAt === undefined || (row.appliedWithConflicts === true && !data.hasConflicts);
+  const hasNews =
+    data.isPartial === true ||
+    row?.appliedAt === undefined ||
+    (row.appliedWithConflicts === true && !data.hasConflicts);
   if (hasNews) await recorder.of(runId).append(EVENT, data, NO_ATTEMPT);
 }

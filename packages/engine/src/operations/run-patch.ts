@@ -1,4 +1,5 @@
 /** The patch of a run, and how it is applied to the user's files. */
+import { PatchChoiceError, slicePatch, type PatchChoice } from '@caisson/ground';
 import { BusTopic, CaissonError, isEnding } from '@caisson/protocol';
 import { findWorkAttempt } from '../admission/index.ts';
 import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
@@ -12,6 +13,11 @@ import { findUnpatched, type UnpatchedWork } from './unpatched-work.ts';
 /** There is nothing to show or apply. */
 export class NoPatchError extends CaissonError {
   readonly code = 'NO_PATCH';
+}
+
+/** A file or hunk that the patch does not have was asked for. */
+export class NoSuchPartError extends CaissonError {
+  readonly code = 'USAGE';
 }
 
 /**
@@ -48,6 +54,8 @@ function errorOf(runId: string, { problem, why, where, remedy }: UnpatchedWork):
 }
 
 export interface ApplyChoice {
+  /** Only these files of the patch, or hunks of them; both as the patch has them. */
+  readonly only?: readonly PatchChoice[] | undefined;
   /** Write conflict markers instead of changing nothing. */
   readonly leaveConflicts?: boolean | undefined;
   /** Merge also into files with uncommitted changes. */
@@ -68,8 +76,9 @@ export async function applyRun(
   runId: string,
   options: ApplyChoice = {},
 ): Promise<ApplyResult> {
-  const patch = await readPatch(engine, runId);
-  if (patch.length === 0) return { kind: 'applied', files: [] };
+  const whole = await readPatch(engine, runId);
+  if (whole.length === 0) return { kind: 'applied', files: [] };
+  const patch = choosePart(whole, options.only);
   const events = engine.ledger.read({ runId });
   const ending = events.findLast((event) => isEnding(event));
   const ended = events.filter((event) => event.type === 'attempt.ended');
@@ -81,7 +90,10 @@ export async function applyRun(
   const outside =
     options.allowOutsideScope === true
       ? []
-      : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {}, { forBranch: false });
+      : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {}, {
+          forBranch: false,
+          ...(patch === whole ? {} : { patch }),
+        });
   if (outside.length > 0) return { kind: 'outside-scope', files: outside };
   const outcome = await engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,
@@ -96,12 +108,36 @@ export async function applyRun(
     onNotice: (message) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message }),
   });
   const warn = (message: string) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message });
-  await recordTaken(engine, runId, outcome).catch((error: unknown) => warn((error as Error).message));
+  await recordTaken(engine, runId, outcome, patch.length < whole.length).catch((error: unknown) =>
+    warn((error as Error).message),
+  );
   return outcome;
 }
 
-async function recordTaken(engine: Engine, runId: string, outcome: AppliedPatch): Promise<void> {
+/** The sealed patch is cut here: what is applied is always a part of it. */
+function choosePart(patch: Buffer, only: ApplyChoice['only']): Buffer {
+  if (only === undefined) return patch;
+  try {
+    return slicePatch(patch, only);
+  } catch (error) {
+    if (!(error instanceof PatchChoiceError)) throw error;
+    throw new NoSuchPartError(error.message, {
+      remedy: 'caisson diff shows the files and hunks of the patch.',
+    });
+  }
+}
+
+async function recordTaken(
+  engine: Engine,
+  runId: string,
+  outcome: AppliedPatch,
+  isPartial: boolean,
+): Promise<void> {
   const hasConflicts = outcome.kind === 'conflicts' && outcome.areMarkersLeft;
   if (outcome.kind !== 'applied' && !hasConflicts) return;
-  await markApplied(engine, runId, { files: outcome.files.length, hasConflicts });
+  await markApplied(engine, runId, {
+    files: outcome.files.length,
+    hasConflicts,
+    ...(isPartial ? { isPartial } : {}),
+  });
 }

@@ -23,7 +23,6 @@ import {
   takeLease,
   type DaemonControl,
   type DaemonLife,
-  type DaemonSocket,
   type Gate,
   type LeaseRooms,
   type SystemdNotifier,
@@ -31,7 +30,7 @@ import {
 import type { Engine } from '../engine.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
-import { openDaemonServer } from './daemon-server.ts';
+import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
 import { serveResidents, type ServedResidents } from './serve-residents.ts';
 
@@ -100,10 +99,12 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
-    status: () => ({ ...describeStatus(engine, own, life, server.socket), ...residents.status() }),
+    status: () => ({ ...describeStatus(engine, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
     reload: () => reload(caisson, notifier, residents),
+    openFace: (order) => server.face.open(order),
+    closeFace: () => server.face.close(true),
   };
   const host: ApiHost = {
     ...opened,
@@ -111,6 +112,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
   const server = await openDaemonServer({ engine, host, control, warn });
+  await server.face.reopen();
   let gone: Error | null = null;
   const endGone = (): void => {
     gone ??= new LedgerGoneError(engine.ledger.file);
@@ -122,6 +124,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const close = async (): Promise<void> => {
     await residents.stop();
     await timers.stop();
+    await server.face.close(life.phase() === 'stopping');
     await server.stop();
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
@@ -168,7 +171,7 @@ function describeStatus(
   { ledger, clock, config }: Engine,
   own: DaemonIdentity,
   life: DaemonLife,
-  socket: DaemonSocket,
+  { socket, face }: DaemonServer,
 ): DaemonStatus {
   const rows = ledger.runs({ status: ['queued', 'running'] }).filter(({ host }) => host === own.hostId);
   const running = rows.filter(({ status }) => status === 'running').length;
@@ -180,6 +183,7 @@ function describeStatus(
     projectRoot: config.projectRoot,
     stateDir: config.stateDir,
     socket: socket.path,
+    ...definedOnly({ url: face.url() ?? undefined }),
     log: findOwnLog(config.stateDir),
     running,
     queued: rows.length - running,

@@ -3,3 +3,4 @@ export { forEachOf, MOST_AT_ONCE } from './for-each-of.ts';
 export { findRefusal, TaskRefusedError, type Refusal } from './refusal.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { pause } from './pause.ts';
+export { VisitRefusedError } from './visit-refused.ts';

@@ -120,6 +120,25 @@ it('code that fills its disk is ended', async () => {
   expectNothingLeft();
 }, 20_000);
 
+it('code that starts more processes than it may gets an error, and the rest goes on', async () => {
+  const limits = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };
+  const { resident } = await serve(
+    senseThat(
+      `const begun = Array.from({ length: 128 }, () => spawn('sleep', ['600'], { stdio: 'ignore' }));
+       const codes = await Promise.all(begun.map((one) => new Promise((resolve) => {
+         one.once('spawn', () => resolve('spawned')); one.once('error', ({ code }) => resolve(code)); })));
+       for (const one of begun) one.kill('SIGKILL');
+       emit('tried', { isLimited: codes.filter((code) => code === 'EAGAIN').length >= 64, other: codes.filter((code) => !['EAGAIN', 'spawned'].includes(code)) });`,
+      `import { spawn } from 'node:child_process';`,
+    ),
+    { grant: { limits } },
+  );
+  await resident.next('ready');
+  const { signals } = await resident.compute('bad');
+  expect(signals).toEqual([{ name: 'tried', payload: { isLimited: true, other: [] } }]);
+  expect((await resident.compute('fine')).failure).toBeUndefined();
+}, 20_000);
+
 it('code that takes more memory than its sandbox has ends as memory', async () => {
   const limits = { memory: 160 * 1024 ** 2, pids: 128, disk: 256 * 1024 ** 2 };
   const { resident, expectNothingLeft } = await serve(

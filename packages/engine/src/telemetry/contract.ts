@@ -42,6 +42,8 @@ export type Metric = { readonly name: string; readonly help: string; readonly un
   | { readonly kind: 'histogram'; readonly points: readonly DurationPoint[] }
 );
 
+export type OtlpProtocol = 'http/protobuf' | 'http/json';
+
 /** Where spans and metrics go. */
 export interface TelemetrySettings {
   /** Null: the exporter reads the standard `OTEL_*` variables itself. */
@@ -53,7 +55,7 @@ export interface TelemetrySettings {
   readonly address: { readonly host: string; readonly port: number };
   /** Why nothing can be exported, although it was asked for. */
   readonly problem?: string;
-  readonly protocol: 'http/protobuf' | 'http/json';
+  readonly protocol: Readonly<Record<'traces' | 'metrics', OtlpProtocol>>;
   readonly exportsSpans: boolean;
   readonly exportsMetrics: boolean;
   /** Of the process: service name, version, host. */

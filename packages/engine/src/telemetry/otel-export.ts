@@ -64,7 +64,7 @@ export function formatPage(resource: TelemetrySettings['resource'], metrics: rea
 
 function openSpans(settings: TelemetrySettings, warn: (message: string) => void): BatchSpanProcessor {
   const inner =
-    settings.protocol === 'http/json'
+    settings.protocol.traces === 'http/json'
       ? new JsonSpans(connect(settings, 'traces'))
       : new ProtobufSpans(connect(settings, 'traces'));
   return new BatchSpanProcessor({
@@ -82,7 +82,7 @@ function openMetrics(
   readMetrics: () => readonly Metric[],
 ): PeriodicExportingMetricReader {
   const exporter =
-    settings.protocol === 'http/json'
+    settings.protocol.metrics === 'http/json'
       ? new JsonMetrics(connect(settings, 'metrics'))
       : new ProtobufMetrics(connect(settings, 'metrics'));
   const reader = new PeriodicExportingMetricReader({ exporter });

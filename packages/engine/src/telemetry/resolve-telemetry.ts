@@ -1,5 +1,5 @@
 /** Whether spans and metrics are exported, and to whom: `telemetry:` in the settings, or the standard `OTEL_*` variables. */
-import type { TelemetrySettings } from './contract.ts';
+import type { OtlpProtocol, TelemetrySettings } from './contract.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,7 +39,7 @@ export function resolveTelemetry({
       isInEnvironment || configured === null
         ? null
         : { endpoint: configured.endpoint, headers: configured.headers ?? {} },
-    protocol: env['OTEL_EXPORTER_OTLP_PROTOCOL'] === 'http/json' ? 'http/json' : 'http/protobuf',
+    protocol: { traces: protocolOf(env, 'TRACES'), metrics: protocolOf(env, 'METRICS') },
     exportsSpans,
     exportsMetrics,
     resource: {
@@ -61,12 +61,25 @@ const ENDPOINTS = [
 
 /** What a person named and cannot be used; never silently another receiver. */
 function findProblem(env: Environment, endpoint: string | null | undefined): string | null {
-  const protocol = env['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? '';
-  if (!['', 'http/protobuf', 'http/json'].includes(protocol))
-    return `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}; offered are http/protobuf (usually on port 4318) and http/json`;
+  for (const signal of ['TRACES', 'METRICS'] as const) {
+    const name = protocolVariable(env, signal);
+    const protocol = env[name] ?? '';
+    if (!['', 'http/protobuf', 'http/json'].includes(protocol))
+      return `${name} is ${protocol}; offered are http/protobuf (usually on port 4318) and http/json`;
+  }
   const url = endpoint == null ? null : URL.parse(endpoint);
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
   return endpoint == null || isHttp ? null : `the address of its receiver is no http(s) URL: ${endpoint}`;
+}
+
+/** The variable of one signal wins over that of both. */
+function protocolVariable(env: Environment, signal: 'TRACES' | 'METRICS'): string {
+  const own = `OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`;
+  return isSet(env[own]) ? own : 'OTEL_EXPORTER_OTLP_PROTOCOL';
+}
+
+function protocolOf(env: Environment, signal: 'TRACES' | 'METRICS'): OtlpProtocol {
+  return env[protocolVariable(env, signal)] === 'http/json' ? 'http/json' : 'http/protobuf';
 }
 
 function addressOf(endpoint: string): TelemetrySettings['address'] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { DataOf, EventType } from '@caisson/protocol';
+import { definedOnly, type DataOf, type EventType } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import { isComplete, spansOfRun } from './spans-of-run.ts';
 
@@ -68,6 +68,33 @@ describe('the spans of a run', () => {
       [30, 100],
     ]);
     expect(spans[2]?.attributes).toMatchObject({ 'caisson.unfinished': true });
+  });
+
+  test.each([
+    ['anthropic-messages', { 'gen_ai.provider.name': 'anthropic' }],
+    ['openai-responses', { 'gen_ai.provider.name': 'openai' }],
+    ['openai-chat', { 'gen_ai.provider.name': 'openai' }],
+    ['gemini', { 'gen_ai.provider.name': 'gcp.gemini' }],
+    ['none', {}],
+    [undefined, {}],
+  ] as const)('describe a call by the conventions; in the format %s', (api, provider) => {
+    const tokens = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
+    const call = { model: 'm', tokens, durationMs: 5, outcome: 'answered' as const, ...definedOnly({ api }) };
+    const [, span] = spansOfRun(recordRun([accepted, ['model.called', call, 20], finished]));
+    expect([span?.name, span?.kind, span?.attributes]).toEqual([
+      'chat m',
+      'client',
+      {
+        ...provider,
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.request.model': 'm',
+        'gen_ai.usage.input_tokens': 1,
+        'gen_ai.usage.output_tokens': 2,
+        'gen_ai.usage.cache_read.input_tokens': 3,
+        'gen_ai.usage.cache_creation.input_tokens': 4,
+        'caisson.outcome': 'answered',
+      },
+    ]);
   });
 
   test('pair calls that an agent gave the same id in their order', () => {

@@ -1,5 +1,5 @@
 /** What the agent did, by the conventions for generative AI: names, counts and outcomes, never what was said. */
-import type { DataOf } from '@caisson/protocol';
+import type { DataOf, ModelApi } from '@caisson/protocol';
 import type { StoredEvent, StoredOf } from '../ledger/index.ts';
 import type { RunSpan, SpanValue } from './contract.ts';
 import { atMs, spanIdOf } from './event-values.ts';
@@ -65,14 +65,25 @@ function spanOfCall(event: StoredOf<'model.called'>, run: SpannedRun): RunSpan {
   return createSpan(event, run, span, isFailed ? 'the request to the model failed' : undefined);
 }
 
+/** The conventions name the one whose format is spoken; a gateway behind it is not known. */
+const PROVIDERS: Readonly<Partial<Record<ModelApi, string>>> = {
+  'anthropic-messages': 'anthropic',
+  'openai-responses': 'openai',
+  'openai-chat': 'openai',
+  gemini: 'gcp.gemini',
+};
+
 function describeCall({
   model,
+  api = 'none',
   tokens,
   outcome,
   costUsd,
 }: DataOf<'model.called'>): Record<string, SpanValue> {
+  const provider = PROVIDERS[api];
   return {
     'gen_ai.operation.name': 'chat',
+    ...(provider === undefined ? {} : { 'gen_ai.provider.name': provider }),
     'gen_ai.request.model': model,
     'gen_ai.usage.input_tokens': tokens.input,
     'gen_ai.usage.output_tokens': tokens.output,

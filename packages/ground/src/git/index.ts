@@ -6,6 +6,7 @@ export { loosePath } from './loose-object.ts';
 export { GitError, createGit, type Git, type GitOptions, type GitOutput, type GitRunOptions } from './git.ts';
 export * from './own-git-dir.ts';
 export * from './patch-files.ts';
+export * from './slice-patch.ts';
 export { readBlobs, whichExist } from './read-blobs.ts';
 export { forgetIndexStats, replaceEntries, revealEntries, type ReplacedEntry } from './rewrite-index.ts';
 export { readRefFiles, writeRefFiles, type Ref } from './ref-files.ts';

@@ -8,6 +8,7 @@ import {
   isSameProcess,
   readProcess,
   treeCpuMs,
+  treeMemoryBytes,
 } from './process-tree.ts';
 import { describeWait } from './process-wait.ts';
 
@@ -62,7 +63,7 @@ describe('a process', () => {
     expect(readProcess(child.pid!)).toBeNull();
   });
 
-  it('has its descendants found across generations, and their CPU time added', async () => {
+  it('has its descendants found across generations, and their CPU time and memory added', async () => {
     const child = start([
       'perl',
       '-e',
@@ -74,6 +75,10 @@ describe('a process', () => {
     expect(childPids(child.pid!)).toEqual([found[0]!.pid]);
     expect(treeCpuMs(child.pid!)).toBeGreaterThanOrEqual(found[1]!.cpuMs);
     expect(found[1]!.cpuMs).toBeGreaterThan(0);
+    const memory = treeMemoryBytes(child.pid!);
+    expect(memory).toBeGreaterThan(treeMemoryBytes(found[0]!.pid));
+    expect(treeMemoryBytes(found[0]!.pid)).toBeGreaterThan(treeMemoryBytes(found[1]!.pid));
+    expect(treeMemoryBytes(found[1]!.pid)).toBeGreaterThan(100_000);
     for (const info of found) process.kill(info.pid, 'SIGKILL');
   });
 

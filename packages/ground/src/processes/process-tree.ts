@@ -73,6 +73,17 @@ export function treeCpuMs(pid: number): number {
   return [own, ...descendants(pid)].reduce((sum, info) => sum + info.cpuMs + info.endedChildrenCpuMs, 0);
 }
 
+/** Resident memory of the process and all its descendants; a page that they share is counted in each. */
+export function treeMemoryBytes(pid: number): number {
+  const pids = [pid, ...descendants(pid).map((info) => info.pid)];
+  return pids.reduce((sum, each) => sum + residentBytes(each), 0);
+}
+
+function residentBytes(pid: number): number {
+  const status = readProcFile(`/proc/${pid}/status`) ?? '';
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
 /** Children of all threads, oldest first. */
 export function childPids(pid: number): number[] {
   const pids: number[] = [];

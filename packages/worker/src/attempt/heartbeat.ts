@@ -1,5 +1,12 @@
 /** Reports to the host every few seconds that the worker lives, with counters from real signals. */
-import { descendants, readProcess, readsStdin, treeCpuMs, type SandboxProcess } from '@caisson/ground';
+import {
+  descendants,
+  readProcess,
+  readsStdin,
+  treeCpuMs,
+  treeMemoryBytes,
+  type SandboxProcess,
+} from '@caisson/ground';
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { AttemptContext } from './attempt-context.ts';
 
@@ -39,13 +46,16 @@ function difference(now: Counts, before: Counts): Counts {
   };
 }
 
-function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 'currentTool' | 'waiting'> {
+type Looked = Pick<HeartbeatCounters, 'cpuMs' | 'memoryBytes' | 'currentTool' | 'waiting'>;
+
+function lookAtTree(context: AttemptContext): Looked {
   const currentTool = context.meter.currentTool ?? context.script;
   const { running } = context;
   if (running === null) return { cpuMs: 0, currentTool, waiting: null };
   const waiting = context.heldCalls > 0 ? 'permission' : findWait(running);
   return {
     cpuMs: treeCpuMs(running.pid),
+    memoryBytes: treeMemoryBytes(running.pid),
     currentTool,
     waiting: waiting ?? (currentTool === null ? null : 'tool'),
   };

@@ -8,7 +8,7 @@
  * NL3  `close` writes the last usage before it returns: nothing that the attempt used comes after that line.
  */
 import type { Clock, NamedSecret } from '@caisson/ground';
-import type { NetworkPlan, WorkerSaying } from '@caisson/protocol';
+import { definedOnly, type ModelApi, type NetworkPlan, type WorkerSaying } from '@caisson/protocol';
 import type { ConnectionRecord, OpenNetwork, WatchedUsage } from './contract.ts';
 import { openNetwork } from './open-network.ts';
 
@@ -36,7 +36,8 @@ export async function openAttemptNetwork(
 ): Promise<AttemptNetwork> {
   const onConnection = createConnectionReport(write);
   const network = await openNetwork({ clock }, { ...plan, secrets, onConnection });
-  const usage = network.usage === null ? null : createUsageReport(network.usage, clock, write);
+  const api = plan.model?.api;
+  const usage = network.usage === null ? null : createUsageReport(network.usage, clock, write, api);
   let closed: Promise<void> | null = null;
   const close = (): Promise<void> => {
     const closing = network.close();
@@ -72,6 +73,7 @@ function createUsageReport(
   usage: WatchedUsage,
   clock: Clock,
   write: AttemptNetworkOptions['write'],
+  api: ModelApi | undefined,
 ): UsageReport {
   let written = '';
   let atOnce = 0;
@@ -92,7 +94,7 @@ function createUsageReport(
   const reportSoon = (): void => {
     cancelTimer ??= clock.setTimer(QUIET_MS, report);
   };
-  usage.onCall = (call) => write({ kind: 'model.called', ...call }); // NL1
+  usage.onCall = (call) => write({ kind: 'model.called', ...call, ...definedOnly({ api }) }); // NL1
   usage.onGrowth = reportSoon;
   usage.onChange = () => {
     if ((atOnce += 1) <= MAX_AT_ONCE) report();

@@ -1,0 +1,203 @@
+/** The person's side of `caisson top`: screen, keys and signals. */
+import type { Caisson } from '@caisson/engine';
+import { CANCEL_OUTCOMES } from '../format-cancel.ts';
+import type { FullScreen } from '../full-screen.ts';
+import type { Output } from '../output.ts';
+import { Painted, render, type Line, type Lines } from '../painted.ts';
+import { onStopSignals } from '../stop-signals.ts';
+import { drawTop } from './draw-top.ts';
+import type { Key } from './parse-keys.ts';
+import { pressKey, type Order } from './press-key.ts';
+import { readKeys, type Keyboard } from './read-keys.ts';
+import { tailRun, type Tail } from './tail-run.ts';
+import { takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
+
+const REDRAW_MS = 500;
+
+export class TopScreen {
+  #state: TopState;
+  readonly #output: Output;
+  readonly #ending = new AbortController();
+  readonly #offSignals: () => void;
+  #screen: FullScreen | null = null;
+  #keyboard: Keyboard | null = null;
+  #caisson: Caisson | null = null;
+  #tail: (Tail & { readonly of: string }) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #drawnMs = -Infinity;
+
+  constructor(first: TopState, output: Output) {
+    this.#state = first;
+    this.#output = output;
+    this.#offSignals = onStopSignals(() => this.#ending.abort());
+    output.closed.addEventListener('abort', () => this.#ending.abort());
+  }
+
+  get ended(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  get isOpen(): boolean {
+    return this.#screen !== null;
+  }
+
+  /** Its notes become the message of the screen (WT3). */
+  quietOutput(): Output {
+    const { note } = this.#output;
+    return { ...this.#output, note: (text) => (this.isOpen ? this.say(textOf(text)) : note(text)) };
+  }
+
+  say(message: string): void {
+    this.#state = { ...this.#state, message };
+    this.redraw();
+  }
+
+  /** The screen opens with the first data. */
+  show(data: TopData): void {
+    this.#state = takeData(this.#state, data);
+    if (!this.isOpen && !this.ended.aborted) this.#open();
+    this.redraw();
+  }
+
+  /** Soon, and not more often than WT1 says. */
+  redraw(): void {
+    this.#timer ??= setTimeout(
+      () => this.#draw(),
+      Math.max(0, this.#drawnMs + REDRAW_MS - performance.now()),
+    );
+  }
+
+  /** Orders and open pages go to this one for as long as the work lasts. */
+  async use(caisson: Caisson, work: () => Promise<void>): Promise<void> {
+    this.#caisson = caisson;
+    this.#followPage();
+    try {
+      await work();
+    } finally {
+      this.#caisson = null;
+      this.#stopTail();
+    }
+  }
+
+  async pause(ms: number): Promise<void> {
+    const { ended } = this;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      ended.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    this.#offSignals();
+    process.off('SIGCONT', this.#resume);
+    clearTimeout(this.#timer ?? undefined);
+    this.#screen?.close();
+    this.#keyboard?.stop();
+  }
+
+  #open(): void {
+    this.#screen = this.#output.openScreen(() => this.#draw());
+    this.#keyboard = readKeys(
+      (key) => this.#press(key),
+      () => this.#ending.abort(),
+    );
+    process.on('SIGCONT', this.#resume);
+  }
+
+  #draw(): void {
+    clearTimeout(this.#timer ?? undefined);
+    this.#timer = null;
+    this.#drawnMs = performance.now();
+    if (this.#screen === null) return;
+    const tail = this.#tail?.lines() ?? [];
+    const view = { size: this.#screen.size(), style: this.#output.style, now: Date.now(), tail };
+    this.#screen.draw(drawTop(this.#state, view));
+  }
+
+  #press(key: Key): void {
+    if (this.#screen === null || this.ended.aborted) return;
+    const context = {
+      nowMs: performance.now(),
+      size: this.#screen.size(),
+      tailLines: this.#tail?.lines().length ?? 0,
+    };
+    const { state, order } = pressKey(this.#state, key, context);
+    this.#state = state;
+    if (order !== undefined) this.#obey(order);
+    this.#followPage();
+    this.#draw();
+  }
+
+  #obey(order: Order): void {
+    switch (order.kind) {
+      case 'quit':
+        return this.#ending.abort();
+      case 'repaint':
+        return this.#screen?.forget();
+      case 'suspend':
+        this.#screen?.close();
+        this.#keyboard?.release();
+        return void process.kill(process.pid, 'SIGTSTP');
+      case 'carry-out':
+        this.#carryOut(order.question).then(
+          (message) => this.say(message),
+          (error: unknown) => this.say(messageOf(error)),
+        );
+    }
+  }
+
+  /** A shell that stopped us has had the terminal meanwhile. */
+  readonly #resume = (): void => {
+    if (this.ended.aborted) return;
+    this.#screen?.close();
+    this.#screen = this.#output.openScreen(() => this.#draw());
+    this.#keyboard?.take();
+    this.#draw();
+  };
+
+  async #carryOut(question: Question): Promise<string> {
+    const caisson = this.#caisson;
+    if (caisson === null) return 'The project is being opened again. Try it in a moment.';
+    if (question.kind === 'cancel')
+      return `${question.runId} ${CANCEL_OUTCOMES[await caisson.cancel(question.runId)]}`;
+    await caisson.decide(question.approvalId, question.kind);
+    return `${question.kind === 'allow' ? 'Allowed' : 'Denied'}: ${question.text}`;
+  }
+
+  /** The tail of the run whose page is open, and none without one. */
+  #followPage(): void {
+    const { page } = this.#state;
+    const shown = page.kind === 'confirm' ? page.back : page;
+    if (shown.kind !== 'run' || this.#caisson === null) return this.#stopTail();
+    const of = `${shown.runId} ${shown.tail}`;
+    if (this.#tail?.of === of) return;
+    this.#stopTail();
+    this.#tail = { ...this.#startTail(this.#caisson, shown), of };
+  }
+
+  #startTail(caisson: Caisson, { runId, tail }: RunPage): Tail {
+    return tailRun(caisson, runId, tail, {
+      style: this.#output.style,
+      columns: this.#output.columns,
+      onChange: () => this.redraw(),
+      onError: (error) => this.say(messageOf(error)),
+    });
+  }
+
+  #stopTail(): void {
+    this.#tail?.stop();
+    this.#tail = null;
+  }
+}
+
+function textOf(text: Line | Lines): string {
+  const lines: Lines = typeof text === 'string' || text instanceof Painted ? [text] : text;
+  return lines.map((each) => render(each, false)).join(' ');
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

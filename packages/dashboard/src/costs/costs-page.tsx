@@ -1,0 +1,189 @@
+import { useState } from 'react';
+import type { BudgetStanding, SpendRow } from '../api/answers.ts';
+import { useQueryParams } from '../router/location.ts';
+import { Badge } from '../ui/status-badge.tsx';
+import { DataTable, type Column } from '../ui/data-table.tsx';
+import { Facts } from '../ui/facts.tsx';
+import { formatCount, formatUsd, plural } from '../ui/format.ts';
+import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { Section } from '../ui/section.tsx';
+import { DayChart } from './day-chart.tsx';
+import { byCost, groupSpend, modelsOf, sumSpend, type SpendSum } from './group-spend.ts';
+import { useCosts, type Costs } from './use-costs.ts';
+
+const GROUPS: Readonly<Record<string, (row: SpendRow) => string>> = {
+  Agent: ({ agent }) => agent ?? 'unknown',
+  Model: modelsOf,
+  Session: ({ session }) => session ?? 'without a session',
+};
+
+export function CostsPage() {
+  const [params, change] = useQueryParams();
+  const session = params.get('session') ?? '';
+  const { value, problem } = useCosts(session);
+  return (
+    <div className="page">
+      <div className="spread">
+        <h1>Costs</h1>
+        <label className="field">
+          Session
+          <input
+            type="search"
+            value={session}
+            onChange={(event) => change({ session: event.target.value })}
+          />
+        </label>
+      </div>
+      <ProblemNotice problem={problem} />
+      {value === null && problem === null ? <Loading what="the costs" /> : null}
+      {value === null ? null : <CostsBody costs={value} />}
+    </div>
+  );
+}
+
+function CostsBody({ costs }: { costs: Costs }) {
+  const [group, setGroup] = useState('Agent');
+  const nameOf = GROUPS[group] ?? modelsOf;
+  const days = groupSpend(costs.spend, ({ day }) => day).toSorted((a, b) => a.name.localeCompare(b.name));
+  return (
+    <>
+      <Now costs={costs} />
+      <Section title="Caps">
+        <Caps budget={costs.budget} />
+      </Section>
+      {costs.spend.length === 0 ? (
+        <NothingSpent />
+      ) : (
+        <>
+          <Section title="By day">
+            <DayChart days={days.slice(-60)} />
+            <SpendTable label="By day" title="Day (UTC)" sums={days.toReversed()} />
+          </Section>
+          <Section
+            title={`By ${group.toLowerCase()}`}
+            tools={<GroupChoice group={group} onChange={setGroup} />}
+          >
+            <SpendTable
+              label={`By ${group}`}
+              title={group}
+              sums={groupSpend(costs.spend, nameOf).toSorted(byCost)}
+            />
+          </Section>
+        </>
+      )}
+    </>
+  );
+}
+
+function Now({ costs: { spend, recent } }: { costs: Costs }) {
+  const today = new Date().toISOString().slice(0, 10);
+  const sum = sumSpend(
+    today,
+    spend.filter(({ day }) => day === today),
+  );
+  const known = recent.flatMap((run) => run.costUsd ?? run.live?.costUsd ?? []);
+  const unknown = recent.length - known.length;
+  const rate =
+    recent.length > 0 && known.length === 0 ? null : known.reduce((total, cost) => total + cost, 0);
+  return (
+    <Facts
+      facts={[
+        ['Today (UTC)', <SumWords key="today" sum={sum} />],
+        [
+          'Burn rate, last hour',
+          `${formatUsd(rate)}${rate === null ? '' : ' an hour'}, ${plural(recent.length, 'run')}${unknown > 0 && rate !== null ? `, ${unknown} unknown` : ''}`,
+        ],
+        ['All that is listed', <SumWords key="all" sum={sumSpend('all', spend)} />],
+      ]}
+    />
+  );
+}
+
+function SumWords({ sum }: { sum: SpendSum }) {
+  if (sum.runs === 0) return 'nothing';
+  return (
+    <>
+      {formatUsd(sum.costUsd, sum.isEstimate)}
+      {sum.unknownCosts > 0 && sum.costUsd !== null ? (
+        <span className="faint"> + {sum.unknownCosts} unknown</span>
+      ) : null}
+    </>
+  );
+}
+
+function GroupChoice({ group, onChange }: { group: string; onChange: (group: string) => void }) {
+  return (
+    <div className="actions" role="group" aria-label="Add up by">
+      {Object.keys(GROUPS).map((name) => (
+        <button key={name} type="button" aria-pressed={name === group} onClick={() => onChange(name)}>
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function SpendTable({ label, title, sums }: { label: string; title: string; sums: readonly SpendSum[] }) {
+  const columns: Column<SpendSum>[] = [
+    { title, cell: ({ name }) => name },
+    { title: 'Cost', isNumber: true, cell: ({ costUsd, isEstimate }) => formatUsd(costUsd, isEstimate) },
+    {
+      title: 'Unknown',
+      isNumber: true,
+      cell: ({ unknownCosts }) => (unknownCosts === 0 ? '' : unknownCosts),
+    },
+    { title: 'Tokens', isNumber: true, cell: ({ tokens }) => formatCount(tokens) },
+    { title: 'Runs', isNumber: true, cell: ({ runs }) => runs },
+  ];
+  return <DataTable label={label} columns={columns} rows={sums.slice(0, 200)} keyOf={({ name }) => name} />;
+}
+
+function Caps({ budget }: { budget: readonly BudgetStanding[] }) {
+  return (
+    <ul className="cards">
+      {budget.map((standing) => (
+        <li key={`${standing.scope}:${standing.scopeId}`} className="spread">
+          <span>
+            {standing.scope} {standing.scopeId}
+          </span>
+          <CapBar standing={standing} />
+        </li>
+      ))}
+      <li className="faint small">
+        A cap is set in caisson.yaml under <code>budget:</code>, or for one run with <code>--budget</code>.
+      </li>
+    </ul>
+  );
+}
+
+function CapBar({
+  standing: { spentUsd, reservedUsd, ceilingUsd, unknownCosts },
+}: {
+  standing: BudgetStanding;
+}) {
+  const unknown = unknownCosts > 0 ? ` + ${unknownCosts} unknown` : '';
+  const words = `${formatUsd(spentUsd)}${unknown} spent, ${formatUsd(reservedUsd)} reserved`;
+  if (ceilingUsd === null) return <span>{words}, no cap</span>;
+  const isOver = spentUsd + reservedUsd >= ceilingUsd;
+  return (
+    <span className="actions">
+      <meter
+        min={0}
+        max={ceilingUsd}
+        value={spentUsd + reservedUsd}
+        aria-label="Spent and reserved of the cap"
+      />
+      {words} of {formatUsd(ceilingUsd)}
+      {isOver ? <Badge tone="bad">reached</Badge> : null}
+    </span>
+  );
+}
+
+function NothingSpent() {
+  return (
+    <EmptyState title="Nothing was spent yet">
+      <p>Every run with a model adds to its day, agent and session. In a terminal:</p>
+      <pre className="command">caisson budget</pre>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,98 @@
+import { useMemo, useState } from 'react';
+import { useApp } from '../live/app-context.ts';
+import { useAnswer } from '../live/use-answer.ts';
+import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { VirtualRows } from '../ui/virtual-rows.tsx';
+import { ApplyPanel } from './apply-panel.tsx';
+import { CommentDialog } from './comment-dialog.tsx';
+import { chooseAll, toggleFile, toggleHunk } from './choice.ts';
+import { commentKey, setComment, type Comments, type LineComment } from './comments.ts';
+import { DiffRowView, type DiffDeeds } from './diff-row.tsx';
+import { findOpenAtFirst, toDiffRows } from './diff-rows.ts';
+import { parsePatch, type PatchFile } from './parse-patch.ts';
+import { SendComments } from './send-comments.tsx';
+
+interface DiffTabProps {
+  readonly runId: string;
+  readonly task: string;
+  readonly isEnded: boolean;
+  readonly appliedAt?: string | undefined;
+}
+
+export function DiffTab(props: DiffTabProps) {
+  const { runId, isEnded } = props;
+  const { client } = useApp();
+  const { value, problem } = useAnswer(`patch:${runId}:${isEnded}`, async (signal) =>
+    isEnded
+      ? parsePatch(await new Response(await client.open(`/v1/runs/${runId}/patch`, {}, signal)).text())
+      : [],
+  );
+  if (!isEnded)
+    return (
+      <EmptyState title="There is no diff yet">
+        <p>The patch of a run is taken when it ends. Until then the log shows what the agent does.</p>
+      </EmptyState>
+    );
+  if (problem !== null) return <ProblemNotice problem={problem} />;
+  if (value === null) return <Loading what="the diff" />;
+  if (value.length === 0)
+    return (
+      <EmptyState title="The run changed nothing">
+        <p>Its answer is in the overview. In a terminal:</p>
+        <pre className="command">caisson show {runId}</pre>
+      </EmptyState>
+    );
+  return <Diff key={runId} {...props} files={value} />;
+}
+
+function Diff({ files, runId, task, isEnded, appliedAt }: DiffTabProps & { files: readonly PatchFile[] }) {
+  const [choice, setChoice] = useState(() => chooseAll(files));
+  const [open, setOpen] = useState(() => findOpenAtFirst(files));
+  const [comments, setComments] = useState<Comments>(new Map());
+  const [place, setPlace] = useState<Omit<LineComment, 'text'> | null>(null);
+  const rows = useMemo(() => toDiffRows(files, open, comments), [files, open, comments]);
+  const deeds: DiffDeeds = {
+    toggleOpen: ({ path }) => setOpen((before) => toggled(before, path)),
+    toggleFile: (file) => setChoice((before) => toggleFile(before, file)),
+    toggleHunk: (file, hunk) => setChoice((before) => toggleHunk(before, file, hunk)),
+    comment: setPlace,
+  };
+  return (
+    <>
+      <ApplyPanel runId={runId} files={files} choice={choice} appliedAt={appliedAt} onChoose={setChoice} />
+      <SendComments
+        runId={runId}
+        task={task}
+        isEnded={isEnded}
+        comments={comments}
+        onSent={() => setComments(new Map())}
+      />
+      <VirtualRows
+        count={rows.length}
+        rowPx={24}
+        label="Diff"
+        className="diff"
+        renderRow={(index) => {
+          const row = rows[index];
+          return row === undefined ? null : (
+            <DiffRowView key={index} row={row} choice={choice} deeds={deeds} />
+          );
+        }}
+      />
+      {place === null ? null : (
+        <CommentDialog
+          place={place}
+          text={comments.get(commentKey(place))?.text ?? ''}
+          onKeep={(text) => setComments((before) => setComment(before, { ...place, text }))}
+          onClose={() => setPlace(null)}
+        />
+      )}
+    </>
+  );
+}
+
+function toggled(set: ReadonlySet<string>, member: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(member)) next.add(member);
+  return next;
+}

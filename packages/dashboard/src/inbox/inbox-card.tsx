@@ -1,0 +1,152 @@
+import { useEffect, useRef } from 'react';
+import type { Approval, ListedRun } from '../api/answers.ts';
+import { Link } from '../router/link.tsx';
+import { runPath } from '../router/route.ts';
+import { firstLine, formatAgo, formatTime, formatUsd } from '../ui/format.ts';
+import { AgentText } from '../ui/agent-text.tsx';
+import { Badge, StatusBadge } from '../ui/status-badge.tsx';
+import { useNow } from '../ui/use-now.ts';
+import { CardHead } from './card-head.tsx';
+import type { InboxItem } from './inbox-items.ts';
+import { QuestionBody } from './question-body.tsx';
+
+interface CardProps {
+  readonly item: InboxItem;
+  readonly isChosen: boolean;
+  readonly isBusy: boolean;
+  onChoose(): void;
+  onDecide(decision: 'allow' | 'deny'): void;
+  onHide(): void;
+  onChanged(): void;
+}
+
+export function InboxCard(props: CardProps) {
+  const element = useRef<HTMLLIElement>(null);
+  const { isChosen, onChoose } = props;
+  useEffect(() => {
+    if (isChosen) element.current?.scrollIntoView({ block: 'nearest' });
+  }, [isChosen]);
+  return (
+    <li
+      ref={element}
+      className={`card inbox-card kind-${props.item.kind}`}
+      aria-current={isChosen ? 'true' : undefined}
+      onFocus={onChoose}
+      onPointerDown={onChoose}
+    >
+      <CardBody {...props} />
+    </li>
+  );
+}
+
+function CardBody({ item, isBusy, onDecide, onHide, onChanged }: CardProps) {
+  switch (item.kind) {
+    case 'approval':
+      return <ApprovalBody approval={item.approval} isBusy={isBusy} onDecide={onDecide} />;
+    case 'question':
+      return <QuestionBody question={item.question} onAnswered={onChanged} />;
+    case 'failure':
+      return <FailureBody run={item.run} onHide={onHide} />;
+    case 'work':
+      return <WorkBody run={item.run} onHide={onHide} />;
+  }
+}
+
+interface ApprovalProps {
+  readonly approval: Approval;
+  readonly isBusy: boolean;
+  onDecide(decision: 'allow' | 'deny'): void;
+}
+
+function ApprovalBody({ approval, isBusy, onDecide }: ApprovalProps) {
+  const now = useNow();
+  const { tool, what, actionClass, deadlineAt, runId, requestedAt } = approval;
+  return (
+    <>
+      <CardHead badge={<Badge tone="wait">approval</Badge>} runId={runId} at={requestedAt}>
+        Allow <code>{tool}</code>? <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
+      </CardHead>
+      <AgentText text={what} label="The whole call" />
+      <div className="actions">
+        <button type="button" className="primary" disabled={isBusy} onClick={() => onDecide('allow')}>
+          Allow <kbd>a</kbd>
+        </button>
+        <button type="button" className="danger" disabled={isBusy} onClick={() => onDecide('deny')}>
+          Deny <kbd>d</kbd>
+        </button>
+        <span className="faint" title={formatTime(deadlineAt)}>
+          Denied by itself {formatAgo(deadlineAt, now)}
+        </span>
+      </div>
+    </>
+  );
+}
+
+function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
+  return (
+    <>
+      <CardHead
+        badge={<StatusBadge status={run.status} />}
+        runId={run.runId}
+        at={run.endedAt ?? run.acceptedAt}
+      >
+        {firstLine(run.description)}
+      </CardHead>
+      {run.failure === undefined ? null : (
+        <>
+          <p className="faint">
+            {run.failure.reason}
+            {run.failure.cause === undefined ? '' : ` · ${run.failure.cause}`}
+          </p>
+          <AgentText text={run.failure.detail} label="What failed" />
+        </>
+      )}
+      <div className="actions">
+        <Link className="button" to={runPath(run.runId)}>
+          Look at it
+        </Link>
+        <Link className="button" to={runPath(run.runId, 'log')}>
+          Log
+        </Link>
+        <HideButton onHide={onHide} />
+      </div>
+    </>
+  );
+}
+
+function WorkBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
+  return (
+    <>
+      <CardHead
+        badge={<StatusBadge status={run.status} />}
+        runId={run.runId}
+        at={run.endedAt ?? run.acceptedAt}
+      >
+        {firstLine(run.description)}
+      </CardHead>
+      <p className="faint">
+        Its work is not in your files yet. {checkWords(run.checkPassed)} Cost:{' '}
+        {formatUsd(run.costUsd, run.costIsEstimate)}.
+      </p>
+      <div className="actions">
+        <Link className="button primary" to={runPath(run.runId, 'diff')}>
+          Read the diff
+        </Link>
+        <HideButton onHide={onHide} />
+      </div>
+    </>
+  );
+}
+
+function HideButton({ onHide }: { onHide: () => void }) {
+  return (
+    <button type="button" className="quiet" onClick={onHide}>
+      Hide <kbd>d</kbd>
+    </button>
+  );
+}
+
+function checkWords(checkPassed: boolean | undefined): string {
+  if (checkPassed === undefined) return 'It was not checked.';
+  return checkPassed ? 'Its check passed.' : 'Its check failed.';
+}

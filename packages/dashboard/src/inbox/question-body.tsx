@@ -1,0 +1,61 @@
+import type { Question } from '@caisson/protocol';
+import { useId, useState, type FormEvent } from 'react';
+import { useApp } from '../live/app-context.ts';
+import { useAction } from '../live/use-action.ts';
+import { AgentText } from '../ui/agent-text.tsx';
+import { ProblemNotice } from '../ui/notices.tsx';
+import { Badge } from '../ui/status-badge.tsx';
+import { CardHead } from './card-head.tsx';
+
+/** A question of an agent, with its options and a box for any other answer. */
+export function QuestionBody({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
+  const { client } = useApp();
+  const action = useAction();
+  const [text, setText] = useState('');
+  const id = useId();
+  const answer = async (given: string) => {
+    const path = `/v1/questions/${question.questionId}/answer`;
+    if (await action.run(() => client.send('POST', path, { answer: given }))) onAnswered();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim() !== '') void answer(text);
+  };
+  const options = (question.options ?? []).filter((option) => typeof option === 'string');
+  return (
+    <>
+      <CardHead badge={<Badge tone="wait">question</Badge>} runId={question.runId} at={question.askedAt}>
+        The agent asks
+      </CardHead>
+      <AgentText text={question.text} label="The question" isProse />
+      {options.length === 0 ? null : (
+        <div className="actions" role="group" aria-label="Answers that the agent offers">
+          {options.map((option) => (
+            <button key={option} type="button" disabled={action.isBusy} onClick={() => void answer(option)}>
+              {option.slice(0, 300)}
+            </button>
+          ))}
+        </div>
+      )}
+      <form className="answer" onSubmit={submit}>
+        <label htmlFor={id}>Your answer</label>
+        <textarea
+          id={id}
+          rows={2}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit(event);
+          }}
+        />
+        <div className="actions">
+          <button type="submit" className="primary" disabled={action.isBusy || text.trim() === ''}>
+            Answer
+          </button>
+          <span className="faint">A new run continues with it. Ctrl+Enter sends.</span>
+        </div>
+      </form>
+      <ProblemNotice problem={action.problem} />
+    </>
+  );
+}

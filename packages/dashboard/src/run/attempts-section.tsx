@@ -1,0 +1,29 @@
+import type { EventEnvelope } from '@caisson/protocol';
+import { DataTable, type Column } from '../ui/data-table.tsx';
+import { showControls } from '../ui/agent-text.tsx';
+import { firstLine, formatMs, formatTime, formatUsd } from '../ui/format.ts';
+import { Section } from '../ui/section.tsx';
+
+type Ended = Extract<EventEnvelope, { type: 'attempt.ended' }>;
+
+/** Attempts that failed before the last one. */
+export function AttemptsSection({ events }: { events: readonly EventEnvelope[] }) {
+  const ended = events.filter((event): event is Ended => event.type === 'attempt.ended');
+  const columns: Column<Ended>[] = [
+    { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
+    { title: 'Ended', cell: ({ at }) => formatTime(at) },
+    { title: 'Why', cell: ({ failure }) => showControls(`${failure.reason}: ${firstLine(failure.detail)}`) },
+    {
+      title: 'Took',
+      isNumber: true,
+      cell: ({ durationMs }) => (durationMs === undefined ? '' : formatMs(durationMs)),
+    },
+    { title: 'Cost', isNumber: true, cell: ({ costUsd }) => formatUsd(costUsd) },
+  ];
+  if (ended.length === 0) return null;
+  return (
+    <Section title="Earlier attempts">
+      <DataTable label="Earlier attempts" columns={columns} rows={ended} keyOf={({ seq }) => String(seq)} />
+    </Section>
+  );
+}

@@ -1,0 +1,88 @@
+import type { DispatchResult } from '@caisson/protocol';
+import { DiffTab } from '../diff/diff-tab.tsx';
+import { useRunEvents, type RunStory } from '../live/use-run-events.ts';
+import { LogTab } from '../log/log-tab.tsx';
+import { Link } from '../router/link.tsx';
+import { navigate } from '../router/location.ts';
+import { RUN_TABS, runPath, type RunTab } from '../router/route.ts';
+import { isUnderWay } from '../runs/run-status-names.ts';
+import { TimelineTab } from '../timeline/timeline-tab.tsx';
+import { showControls } from '../ui/agent-text.tsx';
+import { firstLine, formatUsd } from '../ui/format.ts';
+import { useKeys } from '../ui/keys.ts';
+import { Loading, ProblemNotice } from '../ui/notices.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
+import { findAccepted } from './asked.ts';
+import { EvidenceTab } from './evidence-tab.tsx';
+import { OverviewTab } from './overview-tab.tsx';
+import { RunActions } from './run-actions.tsx';
+import { useRun } from './use-run.ts';
+
+export function RunPage({ runId, tab }: { runId: string; tab: RunTab }) {
+  const { value: run, problem } = useRun(runId);
+  const story = useRunEvents(runId);
+  useKeys((key) => {
+    const chosen = RUN_TABS[Number(key) - 1];
+    if (chosen !== undefined) navigate(runPath(runId, chosen));
+    return chosen !== undefined;
+  });
+  if (run === null)
+    return (
+      <div className="page">
+        {problem === null ? <Loading what="the run" /> : <ProblemNotice problem={problem} />}
+      </div>
+    );
+  const task = findAccepted(story.events)?.task.description ?? '';
+  return (
+    <div className="page">
+      <RunHead run={run} task={task} />
+      <RunActions run={run} task={task} />
+      <nav className="tabs" aria-label="Parts of the run">
+        {RUN_TABS.map((name, index) => (
+          <Link key={name} to={runPath(runId, name)} aria-current={name === tab ? 'page' : undefined}>
+            {name[0]?.toUpperCase()}
+            {name.slice(1)} <kbd aria-hidden="true">{index + 1}</kbd>
+          </Link>
+        ))}
+      </nav>
+      <ProblemNotice problem={problem ?? story.problem} />
+      <TabBody tab={tab} run={run} story={story} task={task} />
+    </div>
+  );
+}
+
+function RunHead({ run, task }: { run: DispatchResult; task: string }) {
+  return (
+    <div className="run-title">
+      <div className="actions">
+        <StatusBadge status={run.status} note={run.live?.phase} />
+        <code className="faint">{run.runId}</code>
+        <span className="faint">{formatUsd(run.costUsd ?? run.live?.costUsd, run.costIsEstimate)}</span>
+      </div>
+      <h1>{showControls(firstLine(task === '' ? run.runId : task, 160))}</h1>
+    </div>
+  );
+}
+
+interface BodyProps {
+  readonly tab: RunTab;
+  readonly run: DispatchResult;
+  readonly story: RunStory;
+  readonly task: string;
+}
+
+function TabBody({ tab, run, story, task }: BodyProps) {
+  const isEnded = !isUnderWay(run.status);
+  switch (tab) {
+    case 'overview':
+      return <OverviewTab run={run} events={story.events} />;
+    case 'timeline':
+      return <TimelineTab events={story.events} isEnded={isEnded} />;
+    case 'log':
+      return <LogTab runId={run.runId} />;
+    case 'diff':
+      return <DiffTab runId={run.runId} task={task} isEnded={isEnded} appliedAt={run.applied?.at} />;
+    case 'evidence':
+      return <EvidenceTab runId={run.runId} events={story.events} />;
+  }
+}

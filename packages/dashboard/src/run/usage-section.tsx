@@ -1,0 +1,30 @@
+import type { DispatchResult } from '@caisson/protocol';
+import { Facts } from '../ui/facts.tsx';
+import { formatCount, formatMs, formatUsd } from '../ui/format.ts';
+import { Section } from '../ui/section.tsx';
+
+export function UsageSection({ run }: { run: DispatchResult }) {
+  const usage = run.total?.usage ?? run.result?.usage;
+  return (
+    <Section title="Usage and cost">
+      <Facts
+        facts={[
+          ['Cost', formatUsd(run.costUsd ?? run.live?.costUsd, run.costIsEstimate)],
+          ['Tokens in', usage === undefined ? unknownOr(run.live?.tokens) : formatCount(usage.inputTokens)],
+          ['Tokens out', usage === undefined ? undefined : formatCount(usage.outputTokens)],
+          ['From the cache', usage === undefined ? undefined : formatCount(usage.cacheReadTokens)],
+          ['Into the cache', usage === undefined ? undefined : formatCount(usage.cacheWriteTokens)],
+          ['Turns', usage?.turns ?? run.live?.turns],
+          ['Tool calls', usage?.toolCalls ?? run.live?.toolCalls],
+          ['Models', usage === undefined || usage.models.length === 0 ? undefined : usage.models.join(', ')],
+          ['Attempts', run.total?.attempts],
+          ['Took in all', run.total === undefined ? undefined : formatMs(run.total.durationMs)],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function unknownOr(tokens: number | undefined): string {
+  return tokens === undefined ? 'unknown' : `${formatCount(tokens)} in and out`;
+}

@@ -1,0 +1,45 @@
+/** The filters of the runs page, as they stand in its address. */
+import type { Query } from '../api/client.ts';
+
+export interface RunsFilter {
+  readonly status: readonly string[];
+  readonly agent: string;
+  readonly runtime: string;
+  readonly session: string;
+  readonly text: string;
+  readonly time: string;
+}
+
+export const TIMES: Readonly<Record<string, number>> = {
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '7d': 7 * 86_400_000,
+  '30d': 30 * 86_400_000,
+};
+
+export function parseFilter(params: URLSearchParams): RunsFilter {
+  const read = (name: string) => params.get(name) ?? '';
+  return {
+    status: read('status').split(',').filter(Boolean),
+    agent: read('agent'),
+    runtime: read('runtime'),
+    session: read('session'),
+    text: read('text'),
+    time: Object.hasOwn(TIMES, read('time')) ? read('time') : '',
+  };
+}
+
+export function isFiltered(filter: RunsFilter): boolean {
+  const { status, ...rest } = filter;
+  return status.length > 0 || Object.values(rest).some((value) => value !== '');
+}
+
+export function toQuery({ status, time, ...rest }: RunsFilter, nowMs: number): Query {
+  const ms = TIMES[time];
+  return {
+    ...rest,
+    status: status.join(','),
+    since: ms === undefined ? undefined : new Date(nowMs - ms).toISOString(),
+    newestFirst: true,
+  };
+}

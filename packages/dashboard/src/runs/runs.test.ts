@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import type { ListedRun } from '../api/answers.ts';
+import type { Client, Query } from '../api/client.ts';
+import { appendPage, mergeHead, toRows, updateRuns } from './run-list.ts';
+import { PAGE, RunPager } from './run-pager.ts';
+import { isFiltered, parseFilter, toQuery } from './runs-filter.ts';
+
+const run = (offset: number, more: Partial<ListedRun> = {}): ListedRun => ({
+  ...{ runId: `run_${offset}`, status: 'done', priority: 5, acceptedOffset: offset, acceptedAt: '' },
+  ...{ attempt: 1, lastSeq: 1, description: '' },
+  ...more,
+});
+const ids = (runs: readonly ListedRun[]) => runs.map(({ acceptedOffset }) => acceptedOffset);
+
+/** A host with so many runs, newest first, that answers as the real one does. */
+function createHost(count: number) {
+  const all = Array.from({ length: count }, (_, index) => run(count - index));
+  const asked: Query[] = [];
+  const get = (_path: string, query: Query = {}) => {
+    asked.push(query);
+    const from =
+      query['after'] === undefined ? 0 : all.findIndex(({ runId }) => runId === query['after']) + 1;
+    const wanted =
+      query['ids'] === undefined
+        ? all
+        : all.filter(({ runId }) => String(query['ids']).split(',').includes(runId));
+    return Promise.resolve(wanted.slice(from, from + Number(query['limit'])));
+  };
+  return { client: { get } as unknown as Client, asked, all };
+}
+
+test('filters are read from the address, and asked for as the host names them', () => {
+  const filter = parseFilter(new URLSearchParams('status=error,done&text=fix&time=1h&agent=a'));
+  expect(toQuery(filter, Date.parse('2026-01-01T01:00:00Z'))).toEqual({
+    ...{ status: 'error,done', text: 'fix', agent: 'a', runtime: '', session: '' },
+    ...{ since: '2026-01-01T00:00:00.000Z', newestFirst: true },
+  });
+  expect(isFiltered(filter)).toBe(true);
+  expect(isFiltered(parseFilter(new URLSearchParams('time=never&group=session')))).toBe(false);
+});
+
+test('pages follow each other without a double', () => {
+  expect(ids(appendPage([run(3), run(2)], [run(2), run(1)]))).toEqual([3, 2, 1]);
+});
+
+test('new runs come on top; after too many the list begins anew', () => {
+  expect(ids(mergeHead([run(2), run(1)], [run(4), run(3), run(2)]).runs)).toEqual([4, 3, 2, 1]);
+  expect(mergeHead([run(2)], [run(9), run(8)])).toMatchObject({ isAnew: true });
+});
+
+test('a run that fits the filter no more leaves the list', () => {
+  const runs = updateRuns([run(2), run(1)], ['run_2', 'run_1'], [run(1, { status: 'error' })]);
+  expect(runs.map(({ runId, status }) => [runId, status])).toEqual([['run_1', 'error']]);
+});
+
+test('by session, each session has a row', () => {
+  const rows = toRows([run(3, { session: 'a' }), run(2), run(1, { session: 'a' })], true);
+  expect(
+    rows.map((row) => (row.kind === 'run' ? row.run.acceptedOffset : `${row.session}:${row.count}`)),
+  ).toEqual([...['a:2', 3, 1], ...[':1', 2]]);
+});
+
+test('a hundred thousand runs are read page by page, each page with the cursor of the last', async () => {
+  const { client, asked } = createHost(100_000);
+  const pager = new RunPager(client, parseFilter(new URLSearchParams()));
+  await pager.loadMore();
+  expect(pager.state.runs).toHaveLength(PAGE);
+  await Promise.all([pager.loadMore(), pager.loadMore()]);
+  expect(pager.state.runs).toHaveLength(2 * PAGE);
+  expect(asked.map(({ after }) => after)).toEqual([undefined, 'run_99901']);
+});
+
+test('the last page ends the list', async () => {
+  const { client } = createHost(PAGE + 1);
+  const pager = new RunPager(client, parseFilter(new URLSearchParams()));
+  await pager.loadMore();
+  await pager.loadMore();
+  expect([pager.state.runs.length, pager.state.isWhole]).toEqual([PAGE + 1, true]);
+});
+
+test('an error is shown, and the next success removes it', async () => {
+  const { client } = createHost(1);
+  let isBroken = true;
+  const get: Client['get'] = (...args) =>
+    isBroken ? Promise.reject(new Error('gone')) : client.get(...args);
+  const pager = new RunPager({ ...client, get }, parseFilter(new URLSearchParams()));
+  await pager.loadMore();
+  expect(pager.state.problem?.code).toBe('UNREACHABLE');
+  isBroken = false;
+  await pager.loadMore();
+  expect([pager.state.problem, pager.state.runs.length]).toEqual([null, 1]);
+});

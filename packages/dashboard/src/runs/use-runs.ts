@@ -1,0 +1,47 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import { useApp } from '../live/app-context.ts';
+import { useGathered } from '../live/use-answer.ts';
+import { useFeed } from '../live/use-feed.ts';
+import { RunPager } from './run-pager.ts';
+import type { RunsFilter } from './runs-filter.ts';
+
+const GATHER_MS = 300;
+const REFRESH_MS = 5000;
+
+/** The runs of a filter, as live as the feed is. */
+export function useRuns(filter: RunsFilter): RunPager {
+  const { client } = useApp();
+  const key = JSON.stringify(filter);
+  // The key says everything about the filter.
+  // oxlint-disable-next-line react-hooks/exhaustive-deps
+  const pager = useMemo(() => new RunPager(client, filter), [client, key]);
+  useSyncExternalStore(pager.subscribe, () => pager.state);
+  useEffect(() => {
+    void pager.loadMore();
+    const timer = setInterval(() => void pager.refresh(idsUnderWay(pager)), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [pager]);
+  const changed = useRef(new Set<string>());
+  const refresh = useGathered(() => {
+    const ids = changed.current;
+    changed.current = new Set();
+    void pager.refresh(ids);
+  }, GATHER_MS);
+  const refreshHead = useGathered(() => void pager.refreshHead(), GATHER_MS);
+  useFeed({
+    onEvent: ({ type, runId, seq }) => {
+      if (runId === null || (seq === 0 && type !== 'run.placed')) return;
+      if (type === 'dispatch.accepted') return refreshHead();
+      changed.current.add(runId);
+      refresh();
+    },
+    onResync: () => void pager.refreshHead(),
+  });
+  return pager;
+}
+
+/** Places in the queue, and numbers of runs under way, change without an event. */
+function idsUnderWay({ state }: RunPager): ReadonlySet<string> {
+  const open = state.runs.filter(({ status }) => status === 'queued' || status === 'running');
+  return new Set(open.slice(0, 50).map(({ runId }) => runId));
+}

@@ -1,0 +1,68 @@
+/** Numbers and times in words. What is unknown says so. */
+export function formatUsd(value: number | null | undefined, isEstimate = false): string {
+  if (value === null || value === undefined) return 'unknown';
+  const digits = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2;
+  return `${isEstimate ? '≈ ' : ''}$${value.toFixed(digits)}`;
+}
+
+export function formatCount(value: number): string {
+  if (value < 10_000) return value.toLocaleString('en-US');
+  if (value < 1_000_000) return `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`;
+}
+
+export function formatMs(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+export function formatAgo(at: string, nowMs: number): string {
+  const ms = nowMs - Date.parse(at);
+  if (ms < 0) return `in ${shortMs(-ms)}`;
+  return ms < 5000 ? 'now' : `${shortMs(ms)} ago`;
+}
+
+function shortMs(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function formatTime(at: string): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+/** Enough of an id to recognise it, and to name the run in a command. */
+export function shortId(id: string): string {
+  return id.length > 14 ? `…${id.slice(-8)}` : id;
+}
+
+/** A text of any length on one line. */
+export function firstLine(text: string, maxChars = 200): string {
+  const line = text.trimStart().split('\n', 1)[0] ?? '';
+  return line.length > maxChars ? `${line.slice(0, maxChars)}…` : line;
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,29 @@
+import type { RunStatus } from '@caisson/protocol';
+
+const TONES: Readonly<Record<string, string>> = {
+  queued: 'quiet',
+  running: 'run',
+  waiting: 'wait',
+  answered: 'quiet',
+  done: 'ok',
+  error: 'bad',
+  timeout: 'bad',
+  budget_exceeded: 'bad',
+  cancelled: 'quiet',
+  interrupted: 'bad',
+};
+
+const WORDS: Partial<Record<RunStatus, string>> = { budget_exceeded: 'over budget' };
+
+/** A status as a word and a colour: never the colour alone. */
+export function StatusBadge({ status, note }: { status: RunStatus; note?: string | undefined }) {
+  return (
+    <Badge
+      tone={TONES[status] ?? 'quiet'}
+    >{`${WORDS[status] ?? status}${note === undefined ? '' : ` · ${note}`}`}</Badge>
+  );
+}
+
+export function Badge({ tone, children }: { tone: string; children: string }) {
+  return <span className={`badge tone-${tone}`}>{children}</span>;
+}

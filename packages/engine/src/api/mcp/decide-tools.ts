@@ -1,0 +1,177 @@
+/** Tools that decide about a run: each is one call of the contract, which records it. */
+import { CaissonError, type DispatchResult } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import type { Caisson } from '../../caisson-contract.ts';
+import type { McpBench, McpBounds, McpTool } from './contract.ts';
+import { cutEnd } from './data-text.ts';
+import { GrantExceededError, NotAppliedError } from './errors.ts';
+import { findRun } from './find-run.ts';
+import { rank } from './grant-request.ts';
+import { described, parseInput, runName, text } from './input.ts';
+
+const MAX_FILES = 200;
+const MAX_NAMED = 20;
+
+const ApplyInput = z.strictObject({ run: runName() });
+const AnswerInput = z.strictObject({
+  run: runName(),
+  answer: described(text(65_536), 'The answer, in words.'),
+});
+const CancelInput = z.strictObject({
+  run: runName(),
+  force: described(z.optional(z.boolean()), 'Kill at once, without grace.'),
+});
+
+export function applyTool({ project, bounds }: McpBench): McpTool {
+  return {
+    name: 'apply',
+    description:
+      'Apply the patch of a run to the files of this project: all of it or nothing. What is risky, conflicts, or did not pass its check is refused, and a person decides.',
+    input: ApplyInput,
+    isReadOnly: false,
+    isDestructive: true,
+    run: (input) =>
+      project.act(async (caisson) => {
+        const { runId } = await findRun(caisson, bounds, parseInput(ApplyInput, input).run);
+        refuseUnfit(await caisson.show(runId));
+        const outcome = await caisson.apply(runId);
+        if (outcome.kind !== 'applied') throw notApplied(outcome, runId);
+        const { files, already } = outcome;
+        return { runId, applied: files.slice(0, MAX_FILES), fileCount: files.length, already };
+      }),
+  };
+}
+
+/** What the command line asks a person about (M3). */
+function refuseUnfit({ runId, repository, result }: DispatchResult): void {
+  if (repository !== undefined)
+    throw new NotAppliedError(`${runId} worked on another repository, not on the files here`, {
+      remedy: `A person can apply it here all the same: caisson apply ${runId} --here`,
+    });
+  if (result?.verify?.passed === false)
+    throw new NotAppliedError(`the check of ${runId} did not pass`, {
+      remedy: `Read its report with status. A person can apply it all the same: caisson apply ${runId} --force`,
+    });
+}
+
+type Refused = Exclude<Awaited<ReturnType<Caisson['apply']>>, { kind: 'applied' }>;
+
+function notApplied(outcome: Refused, runId: string): NotAppliedError {
+  const said = (why: string, names: readonly string[], remedy: string): NotAppliedError =>
+    new NotAppliedError(`nothing was changed: ${why}: ${listNames(names)}`, { remedy });
+  const look = `A person can look (caisson diff ${runId}) and use caisson apply ${runId}`;
+  switch (outcome.kind) {
+    case 'dirty':
+      return said('these files have uncommitted changes', outcome.files, 'Commit them first.');
+    case 'conflicts':
+      return said('these files conflict', outcome.files, `${look} --leave-conflicts, or dispatch it again.`);
+    case 'outside-scope':
+      return said('these files are outside the scope', outcome.files, `${look} --outside-scope.`);
+    case 'risky': {
+      const names = outcome.risks.map(({ path }) => path);
+      return outcome.isRefused
+        ? said('these files run by themselves and are never applied', names, `See: caisson diff ${runId}`)
+        : said('these files make another program run something', names, `${look} --allow-risky.`);
+    }
+  }
+}
+
+function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED).map((name) => cutEnd(name, 200));
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return `${shown.join(', ')}${more}`;
+}
+
+export function answerTool(bench: McpBench): McpTool {
+  const { bounds, spent } = bench;
+  return {
+    name: 'answer',
+    description:
+      'Answer the question that a run ended with (status waiting). Another run continues with the answer; its id is returned.',
+    input: AnswerInput,
+    isReadOnly: false,
+    run(input) {
+      const { run, answer } = parseInput(AnswerInput, input);
+      return carryOn(bench, async (caisson) => {
+        const { runId } = await findRun(caisson, bounds, run);
+        const shown = await caisson.show(runId);
+        refuseHigher(bounds, await spent.leftUsd(caisson), shown);
+        const handle = await caisson.answer(runId, answer);
+        const capUsd = shown.result?.policy.grant.budget.usd ?? null;
+        if (handle !== null) spent.started(handle.runId, { capUsd });
+        return handle;
+      });
+    },
+  };
+}
+
+type Answered = Awaited<ReturnType<Caisson['answer']>>;
+
+/** Without a daemon the run that continues is driven here: the project stays open until it has ended, or the server does. */
+function carryOn(
+  { project, keep, ending }: McpBench,
+  answer: (caisson: Caisson) => Promise<Answered>,
+): Promise<Record<string, unknown>> {
+  const aborted = new Promise<void>((resolve) =>
+    ending.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  return new Promise((resolve, reject) => {
+    const work = project.act(async (caisson) => {
+      const handle = await answer(caisson);
+      resolve({ runId: handle?.runId ?? null, next: 'Call wait with this run.' });
+      if (handle === null || handle.isElsewhere === true) return;
+      await Promise.race([handle.ended.catch(() => undefined), aborted]);
+      if (ending.aborted) await caisson.shutdown();
+    });
+    keep(work.catch(reject));
+  });
+}
+
+/** The run that continues gets what the first one asked for. */
+function refuseHigher(
+  { mode, runUsd }: McpBounds,
+  leftUsd: number | null,
+  { runId, result }: DispatchResult,
+): void {
+  const grant = result?.policy.grant;
+  if (grant === undefined) return; // it has not ended, so the contract refuses
+  const remedy = `A person can answer it: caisson answer ${runId} "…"`;
+  if (rank(grant.mode) > rank(mode))
+    throw new GrantExceededError(`${runId} has mode ${grant.mode}, above ${mode}, the limit here`, {
+      remedy,
+    });
+  const limits = [runUsd, leftUsd].filter((limit) => limit !== null);
+  const usd = Math.min(...limits);
+  if (limits.length > 0 && (grant.budget.usd ?? Infinity) > usd)
+    throw new GrantExceededError(`${runId} may spend more than ${usd} USD, the limit here`, { remedy });
+}
+
+export function cancelTool({ project, bounds }: McpBench): McpTool {
+  return {
+    name: 'cancel',
+    description: 'Stop a run and everything it started. Its work so far is kept.',
+    input: CancelInput,
+    isReadOnly: false,
+    isDestructive: true,
+    run: (input) =>
+      project.act(async (caisson) => {
+        const { run, force = false } = parseInput(CancelInput, input);
+        const { runId } = await findRun(caisson, bounds, run);
+        const outcome = await caisson.cancel(runId, { force });
+        if (outcome === 'unanswered') throw new UnansweredError(runId);
+        return { runId, outcome };
+      }),
+  };
+}
+
+/** The host of the run is there and does not react. */
+class UnansweredError extends CaissonError {
+  readonly code = 'HOST_UNANSWERED';
+  override readonly retryable = true;
+
+  constructor(runId: string) {
+    super(`${runId} was asked to stop, but its host does not answer`, {
+      remedy: 'It obeys once its process runs again; call status to see.',
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import { definedOnly, Mode, SandboxKind, type DispatchRequest } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import type { McpBench, McpTool } from './contract.ts';
+import { grantRequest } from './grant-request.ts';
+import { described, parseInput, text } from './input.ts';
+import { InputInvalidError } from '../problems.ts';
+
+const MAX_SECONDS = 366 * 86_400;
+
+/** What a client may choose. Secrets, the user's files and log-ins are not among it (M2). */
+const DispatchInput = z.strictObject({
+  task: described(z.optional(text(65_536)), 'What the agent should do, in words.'),
+  command: described(
+    z.optional(z.array(text(65_536)).check(z.minLength(1), z.maxLength(1000))),
+    'Instead of a task for an agent: a program and its arguments, run in the sandbox.',
+  ),
+  agent: described(z.optional(text(128)), 'A registered agent.'),
+  runtime: described(z.optional(text(128)), 'An agent program, for example claude-code or codex.'),
+  model: described(z.optional(text(256)), 'The model to ask for.'),
+  mode: described(
+    z.optional(Mode),
+    'Autonomy: suggest reads only, auto-edit writes, full-auto also deletes.',
+  ),
+  budgetUsd: described(z.optional(z.number().check(z.nonnegative())), 'Money the run may spend.'),
+  timeoutSeconds: described(
+    z.optional(z.number().check(z.positive(), z.lte(MAX_SECONDS))),
+    'Deadline of one attempt.',
+  ),
+  verify: described(z.optional(text(65_536)), 'A command that checks the work, in a fresh checkout.'),
+  scope: described(
+    z.optional(z.array(text(4096)).check(z.maxLength(256))),
+    'Patterns of the files that the task is about.',
+  ),
+  acceptance: described(z.optional(text(65_536)), 'When the task is done, in words.'),
+  base: described(z.optional(text(1024)), 'Start from this commit instead of the present files.'),
+  sandbox: described(z.optional(SandboxKind), 'bwrap, the default; none is always refused.'),
+  hosts: described(
+    z.optional(z.array(text(256).check(z.regex(/^[A-Za-z0-9.\-_[\]:*]+:\d{1,5}$/))).check(z.maxLength(64))),
+    'Only these hosts (host:port) of those that the project grants; an empty list for no network.',
+  ),
+  session: described(z.optional(text(128)), 'Share board, context and budget with other runs of this name.'),
+  idempotencyKey: described(z.optional(text(256)), 'The same key never starts a second run.'),
+});
+type DispatchInput = z.infer<typeof DispatchInput>;
+
+export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
+  /** One at a time: two that look together would both get what is left. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const dispatch = async (input: DispatchInput): Promise<Record<string, unknown>> => {
+    const granted = await project.read(async (caisson) =>
+      grantRequest(caisson, bounds, askedOf(input), await spent.leftUsd(caisson)),
+    );
+    const request = { ...toRequest(input), ...granted };
+    const runId = await project.start(request);
+    spent.started(runId, { capUsd: input.command === undefined ? (granted.budget?.usd ?? null) : 0 });
+    return {
+      runId,
+      granted: definedOnly({
+        ...{ mode: granted.mode, budgetUsd: granted.budget?.usd, session: granted.session },
+      }),
+      next: 'The run goes on by itself. Call wait with this run until isEnded is true.',
+    };
+  };
+  return {
+    name: 'dispatch',
+    description:
+      'Give a task to a coding agent, or a command, in a sealed sandbox on a copy of this project. Returns the id of the run at once; the work comes back as a patch that diff shows and apply takes in.',
+    input: DispatchInput,
+    isReadOnly: false,
+    run(input) {
+      const asked = readInput(input);
+      const started = last.then(() => dispatch(asked));
+      last = started.catch(() => undefined);
+      return started;
+    },
+  };
+}
+
+function readInput(input: unknown): DispatchInput {
+  const asked = parseInput(DispatchInput, input);
+  if ((asked.task === undefined) === (asked.command === undefined))
+    throw new InputInvalidError('a run needs either a task or a command', {
+      remedy: 'Give one of them: task for an agent, command for a program and its arguments.',
+    });
+  if (asked.command !== undefined && (asked.agent ?? asked.runtime ?? asked.model) !== undefined)
+    throw new InputInvalidError('a command has no agent, runtime or model', { remedy: 'Leave them out.' });
+  return asked;
+}
+
+function askedOf({ timeoutSeconds, agent, mode, budgetUsd, session, sandbox, hosts }: DispatchInput) {
+  const timeoutMs = timeoutSeconds && timeoutSeconds * 1000;
+  return { agent, mode, budgetUsd, timeoutMs, session, sandbox, hosts };
+}
+
+function toRequest(input: DispatchInput): DispatchRequest {
+  const { task, command, agent, runtime, model, verify, scope, acceptance, base, idempotencyKey } = input;
+  return definedOnly({
+    ...{ task, agent, model, verify, scope, acceptance, base },
+    argv: command,
+    runtime: command === undefined ? runtime : 'command',
+    // A key of a person or of another program never stands for one of a client.
+    idempotencyKey: idempotencyKey === undefined ? undefined : `mcp:${idempotencyKey}`,
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * A host on TCP: the routes of its socket, for visitors who show a token, and the pages of the dashboard.
+ *
+ * F1  A request names one of our own addresses as its `Host`; every other one is refused (DNS rebinding).
+ * F2  A request that a page of another origin makes is refused, whatever it carries. There is no CORS and no cookie.
+ * F3  All but the pages and the exchange of a link needs a token. Only digests of tokens are kept; comparing takes the same time for all.
+ * F4  What changes something is JSON with a header that no form can send, needs the scope of its operation, and is recorded
+ *     with who asked before it is done.
+ * F5  Beyond the loopback address there is only TLS.
+ */
+import type { Scope } from '@caisson/protocol';
+
+/** Who shows a valid token. */
+export interface Visitor {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: string | null;
+}
+
+/** A file of the dashboard. */
+export interface Page {
+  readonly bytes: Buffer;
+  readonly type: string;
+  /** Its name has a digest of its content. */
+  readonly isImmutable: boolean;
+}

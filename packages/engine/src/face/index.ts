@@ -1,0 +1,6 @@
+export type * from './contract.ts';
+export { createGuard, type Guard } from './guard.ts';
+export { createLinks, type Links } from './links.ts';
+export { readPages } from './pages.ts';
+export { allows, scopeOfCall, scopeOfPath } from './scopes.ts';
+export { createTokens, type Tokens } from './tokens.ts';

@@ -1,0 +1,82 @@
+/** Tokens of visitors. What is kept is a digest, so that a copy of the ledger opens nothing (F3). */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@caisson/ground';
+import { StoredToken, TokenView, type NewToken, type Scope } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import type { Ledger } from '../ledger/index.ts';
+import type { Visitor } from './contract.ts';
+
+const SPACE = 'tokens';
+const FORM = /^cai_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
+const SECRET_BYTES = 32;
+const ID_BYTES = 8;
+/** Compared with where a token is not known, so that this takes as long. */
+const NOTHING = digest('');
+
+export interface TokenOrder {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Null: until it is revoked. */
+  readonly expiresInMs: number | null;
+  /** A session was exchanged for a link, and is not listed with those that a person made. */
+  readonly kind: 'token' | 'session';
+}
+
+export interface Tokens {
+  create(order: TokenOrder): NewToken;
+  list(): TokenView[];
+  /** False when there is none. */
+  revoke(id: string): boolean;
+  /** Whose token it is; null when it is none of ours, or has expired. */
+  check(token: string): Visitor | null;
+}
+
+export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
+  const read = (id: string): StoredToken | null => z.safeParse(StoredToken, kv.get(SPACE, id)).data ?? null;
+  const isOver = ({ expiresAt }: StoredToken): boolean =>
+    expiresAt !== null && Date.parse(expiresAt) <= clock.wallMs();
+  const dropOld = (): void => {
+    for (const { key } of kv.list(SPACE)) {
+      const stored = read(key);
+      if (stored === null || isOver(stored)) kv.delete(SPACE, key);
+    }
+  };
+  return {
+    create({ name, scopes, expiresInMs, kind }) {
+      dropOld();
+      const id = randomBytes(ID_BYTES).toString('hex');
+      const secret = randomBytes(SECRET_BYTES).toString('base64url');
+      const view = {
+        id,
+        name,
+        kind,
+        scopes: [...scopes],
+        createdAt: clock.now().toISOString(),
+        expiresAt: expiresInMs === null ? null : new Date(clock.wallMs() + expiresInMs).toISOString(),
+      };
+      kv.set(SPACE, id, { ...view, digest: digest(secret).toString('hex') } satisfies StoredToken);
+      return { ...view, token: `cai_${id}_${secret}` };
+    },
+    list: () =>
+      kv
+        .list(SPACE)
+        .flatMap(({ key }) => read(key) ?? [])
+        .filter((stored) => !isOver(stored))
+        .map((stored) => z.parse(TokenView, stored))
+        .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
+    revoke: (id) => kv.delete(SPACE, id),
+    check(token) {
+      const [, id = '', secret = ''] = FORM.exec(token) ?? [];
+      const stored = id === '' ? null : read(id);
+      const expected = stored === null ? NOTHING : Buffer.from(stored.digest, 'hex');
+      const isSame = timingSafeEqual(digest(secret), expected);
+      if (stored === null || !isSame || isOver(stored)) return null;
+      const { name, scopes, expiresAt } = stored;
+      return { id, name, scopes, expiresAt };
+    },
+  };
+}
+
+function digest(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

@@ -1,0 +1,81 @@
+/** A page signs in with the code of its link, changes its token, and signs out. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Scope } from '@caisson/protocol';
+import { sendProblem } from '../api/index.ts';
+import type { Guard, Links, Tokens, Visitor } from '../face/index.ts';
+import { VisitRefusedError } from '../platform/index.ts';
+
+const SESSION_MS = 12 * 3_600_000;
+const MAX_BODY_BYTES = 4096;
+/** A link is made for the person who may open the socket, and so may do everything. */
+const OWNER: readonly Scope[] = ['read', 'run', 'decide', 'admin'];
+
+export interface SessionRooms {
+  readonly tokens: Tokens;
+  readonly links: Links;
+  readonly guard: Pick<Guard, 'countFailure'>;
+}
+
+export type AnswerSession = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  visitor: Visitor | null,
+) => void;
+
+export function createSessionRoutes({ tokens, links, guard }: SessionRooms): AnswerSession {
+  const begin = (scopes: readonly Scope[], name: string): object => {
+    const { token, id, expiresAt } = tokens.create({
+      name,
+      scopes,
+      expiresInMs: SESSION_MS,
+      kind: 'session',
+    });
+    return { token, id, scopes, expiresAt };
+  };
+  const exchange = async (request: IncomingMessage): Promise<object> => {
+    const { link } = (await readJson(request)) as { link?: unknown };
+    if (typeof link === 'string' && links.use(link)) return begin(OWNER, 'dashboard');
+    guard.countFailure();
+    throw new VisitRefusedError(
+      401,
+      'LINK_USED',
+      'this link was used already, or is older than five minutes',
+      'caisson ui opens a new page.',
+    );
+  };
+  const answer = async (request: IncomingMessage, visitor: Visitor | null): Promise<object> => {
+    if (visitor === null) return await exchange(request);
+    const { id, name, scopes, expiresAt } = visitor;
+    const route = `${request.method} ${request.url?.split('?', 1)[0] ?? ''}`;
+    if (route === 'GET /v1/session') return { id, name, scopes, expiresAt };
+    if (route === 'DELETE /v1/session') return { isRevoked: tokens.revoke(id) };
+    if (route !== 'POST /v1/session/rotation')
+      throw new VisitRefusedError(404, 'USAGE', `there is no ${route}`);
+    const next = begin(scopes, name);
+    tokens.revoke(id);
+    return next;
+  };
+  return (request, response, visitor) =>
+    void answer(request, visitor).then(
+      (body) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(body));
+      },
+      (error: unknown) => sendProblem(response, error),
+    );
+}
+
+async function readJson(request: IncomingMessage): Promise<object> {
+  let text = '';
+  for await (const chunk of request) {
+    text += String(chunk);
+    if (text.length > MAX_BODY_BYTES) throw new VisitRefusedError(413, 'USAGE', 'the body is too long');
+  }
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === 'object' && body !== null) return body;
+  } catch {
+    // said below
+  }
+  throw new VisitRefusedError(400, 'USAGE', 'the body must be a JSON object');
+}

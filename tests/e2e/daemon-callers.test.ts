@@ -1,0 +1,265 @@
+/** Callers of one daemon: each has its own variables, which are never written down, and each may go without it. */
+import { createHash, randomBytes } from 'node:crypto';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  killDaemon,
+  openedLedger,
+  serve,
+  show,
+  untilAdopted,
+  untilStatus,
+} from '../faults/killed-daemons.ts';
+import { BIN, createProject, finish, ROOT, until, type CliRun, type Project } from './project.ts';
+
+const LIMIT_MS = 120_000;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+interface Caller {
+  readonly name: string;
+  readonly env: Record<string, string>;
+  /** What may be nowhere on disk but in the caller's own files. */
+  readonly canaries: readonly string[];
+}
+
+/** A process with its own PATH, HOME and variables. Where the user's settings are does not follow HOME here. */
+function createCaller(project: Project, name: string): Caller {
+  const canary = (of: string): string => `${of}-${randomBytes(9).toString('hex')}`;
+  const [base, users] = [join(project.root, '..', name), project.env['HOME'] ?? ''];
+  const [bin, home] = [join(base, 'bin'), join(base, 'home')];
+  for (const folder of [bin, home]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(bin, 'which-caller'), `#!/bin/sh\necho ${name}\n`, { mode: 0o755 });
+  const [unused, path, passed, hidden, token] = ['unused', 'path', 'passed', 'hidden', 'token'].map(canary);
+  writeFileSync(join(home, 'token'), token ?? '', { mode: 0o600 });
+  const env = {
+    ...project.env,
+    PATH: `${bin}:/no/such/${path}:${project.env['PATH']}`,
+    HOME: home,
+    XDG_CONFIG_HOME: join(users, '.config'),
+    XDG_STATE_HOME: join(users, '.local/state'),
+    XDG_DATA_HOME: join(users, '.local/share'),
+    UNUSED: unused ?? '',
+    PASSED: passed ?? '',
+    HIDDEN: hidden ?? '',
+  };
+  return { name, env, canaries: [unused, path, passed, hidden, token].map((text) => text ?? '') };
+}
+
+function start(project: Project, env: Record<string, string>, words: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [BIN, ...words], { cwd: project.root, env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+const call = (project: Project, env: Record<string, string>, ...words: string[]): Promise<CliRun> => {
+  const child = start(project, env, words);
+  child.stdin?.end();
+  return finish(child);
+};
+
+/** Files of the state folder and of the user's folders that have the text. */
+function findOnDisk({ root, env }: Project, text: string): string[] {
+  const places = [join(root, '.caisson'), env['HOME'] ?? '', env['XDG_CACHE_HOME'] ?? ''];
+  const found = execFileSync('sh', ['-c', `grep -rlaF -- "$0" "$@" 2>/dev/null || true`, text, ...places]);
+  return found.toString().split('\n').filter(Boolean);
+}
+
+/** The files of the recorded requests. */
+function listRequests({ root }: Project): string[] {
+  const accepted = openedLedger(join(root, '.caisson')).read({ types: ['dispatch.accepted'] });
+  return accepted
+    .map(({ data }) => data.requestRef?.replace(/^sha256:/, '') ?? '')
+    .map((digest) => join(root, '.caisson/store/blobs', digest.slice(0, 2), digest.slice(2)))
+    .toSorted();
+}
+
+function hostOf(project: Project, runId: string): string | undefined {
+  return openedLedger(join(project.root, '.caisson')).run(runId)?.host;
+}
+
+describe('the variables of a caller', { timeout: LIMIT_MS }, () => {
+  it('count for its own run, and are never on disk', async () => {
+    const project = createProject();
+    await serve(project);
+    const callers = ['first', 'second'].map((name) => createCaller(project, name));
+    const digest = (name: string): string => `printf %s "$${name}" | sha256sum | cut -c1-64`;
+    const script = `which-caller; ${['PASSED', 'HIDDEN', 'FROM_HOME'].map(digest).join('; ')}; echo ready; read line`;
+    const options = [
+      '--env',
+      'PASSED',
+      '--secret',
+      'HIDDEN=env:HIDDEN',
+      '--secret',
+      'FROM_HOME=file:~/token',
+    ];
+    const running = callers.map((caller) => {
+      const child = start(project, caller.env, ['run', ...options, '--', 'sh', '-c', script]);
+      const shown = { text: '' };
+      child.stdout?.on('data', (chunk: Buffer) => (shown.text += chunk.toString()));
+      return { caller, child, shown, ended: finish(child) };
+    });
+    for (const { shown } of running) await until('it is ready', () => shown.text.includes('ready'), 60_000);
+    const look = (): string[] =>
+      callers.flatMap(({ canaries }) => canaries.flatMap((text) => findOnDisk(project, text)));
+    const during = look();
+    for (const { child } of running) child.stdin?.end('go\n');
+    for (const { caller, ended } of running) {
+      const { code, stdout, stderr } = await ended;
+      const [, , passed, hidden, token] = caller.canaries.map(sha256);
+      expect([code, stdout, stderr]).toEqual([
+        0,
+        [caller.name, passed, hidden, token, 'ready', ''].join('\n'),
+        expect.not.stringContaining('goes on without it'),
+      ]);
+    }
+    // What `--env` gives is a part of the task: it is in the request that a retry repeats, and nowhere else.
+    const requests = listRequests(project);
+    expect([during, look()].map((files) => files.toSorted())).toEqual([requests, requests]);
+    const log = readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8');
+    expect(log.match(/ started \(command\)/g)).toHaveLength(2);
+  });
+
+  it('are missed by a retry of a caller that lacks them, which is refused', async () => {
+    const project = createProject();
+    await serve(project);
+    const words = [
+      'run',
+      '-o',
+      'json',
+      '--secret',
+      'TOKEN=env:CALLERS_TOKEN',
+      '--',
+      'sh',
+      '-c',
+      'test -n "$TOKEN"',
+    ];
+    const env = { ...project.env, CALLERS_TOKEN: 'token-of-this-caller' };
+    const { runId, status } = JSON.parse((await call(project, env, ...words)).stdout) as DispatchResult;
+    expect(status).toBe('done');
+    const lacking = await call(project, project.env, 'retry', runId);
+    expect([lacking.code, lacking.stderr]).toEqual([
+      2,
+      expect.stringContaining('the environment variable CALLERS_TOKEN is not set'),
+    ]);
+    expect(await call(project, env, 'retry', runId)).toMatchObject({ code: 0 });
+  });
+
+  it('are gone when its run is adopted: that gets no further attempt, and a retry needs them again', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const env = { ...project.env, CALLERS_TOKEN: 'token-of-this-caller' };
+    const options = ['--detach', '--retries', '2', '--secret', 'TOKEN=env:CALLERS_TOKEN'];
+    const script = 'test -n "$TOKEN" && echo up; sleep 600';
+    const { stdout } = await call(project, env, 'run', ...options, '--', 'sh', '-c', script);
+    const runId = stdout.trim();
+    await until('it is up', async () => (await project.caisson('logs', runId, '--stdout')).stdout === 'up\n');
+    await killDaemon(killed);
+    await serve(project);
+    await untilAdopted(project, runId);
+    const ledger = openedLedger(join(project.root, '.caisson'));
+    const { handle } = ledger.read({ runId, types: ['attempt.launched'] })[0]?.data ?? {};
+    process.kill((handle as { pid: number }).pid, 'SIGKILL');
+    await untilStatus(project, runId, 'error');
+    expect((await show(project, runId)).failure).toMatchObject({ reason: 'crashed' });
+    expect(ledger.attempts(runId)).toHaveLength(1);
+    const lacking = await call(project, project.env, 'retry', runId);
+    expect([lacking.code, lacking.stderr]).toEqual([2, expect.stringContaining('CALLERS_TOKEN is not set')]);
+  });
+
+  it('that it no longer has when its run begins end that as fetch-failed', async () => {
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+    await serve(project);
+    const caller = createCaller(project, 'first');
+    const begin = async (...words: string[]): Promise<string> =>
+      (await call(project, caller.env, 'run', '--detach', ...words)).stdout.trim();
+    const first = await begin('--', 'sh', '-c', 'echo up; sleep 600');
+    await until('it is up', async () => (await project.caisson('logs', first, '--stdout')).stdout === 'up\n');
+    const waiting = await begin('--retries', '0', '--secret', 'TOKEN=file:~/token', '--', 'true');
+    rmSync(join(caller.env['HOME'] ?? '', 'token'));
+    expect(await project.caisson('cancel', first)).toMatchObject({ code: 0 });
+    await untilStatus(project, waiting, 'error');
+    expect((await show(project, waiting)).failure).toMatchObject({
+      reason: 'fetch-failed',
+      detail: expect.stringContaining('~/token') as string,
+    });
+  });
+});
+
+describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ['--no-daemon', ['--no-daemon'], {}],
+    ['CAISSON_NO_DAEMON=1', [], { CAISSON_NO_DAEMON: '1' }],
+  ])('by %s is the host of its run', async (_how, options, env) => {
+    const project = createProject();
+    await serve(project);
+    const through = await project.run('--', 'true');
+    const { stdout, stderr } = await call(
+      project,
+      { ...project.env, ...env },
+      'run',
+      ...options,
+      '-o',
+      'json',
+      '--',
+      'true',
+    );
+    const without = JSON.parse(stdout) as DispatchResult;
+    expect([without.status, stderr]).toEqual(['done', '']);
+    const log = readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8');
+    expect([through, without].map(({ runId }) => log.includes(`${runId} started`))).toEqual([true, false]);
+    expect(hostOf(project, without.runId)).not.toBe(hostOf(project, through.runId));
+  });
+
+  it('because that has another version says so, and leaves the runs of that daemon alone', async () => {
+    const other = buildOtherVersion('10.20.30');
+    const project = createProject({ bin: other });
+    project.env['XDG_CACHE_HOME'] = join(project.env['HOME'] ?? '', 'cache'); // compiled code of one build is for one version
+    await serve(project);
+    expect(JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as DaemonStatus).toMatchObject({
+      version: '10.20.30',
+    });
+    const waiting = (
+      await project.caisson('run', '--detach', '--', 'sh', '-c', 'echo up; sleep 600')
+    ).stdout.trim();
+    await until(
+      'it is up',
+      async () => (await project.caisson('logs', waiting, '--stdout')).stdout === 'up\n',
+    );
+    const ran = await call(project, project.env, 'run', '-o', 'json', '--', 'true');
+    const { runId, status } = JSON.parse(ran.stdout) as DispatchResult;
+    expect([ran.code, status, ran.stderr]).toEqual([
+      0,
+      'done',
+      expect.stringMatching(
+        /^note: the daemon has version 10\.20\.30, and this is \S+ \(caisson down, then caisson up -d\); this command goes on without it\.\n$/,
+      ),
+    ]);
+    expect(hostOf(project, runId)).not.toBe(hostOf(project, waiting));
+    expect((await show(project, waiting)).status).toBe('running');
+    expect(await call(project, project.env, 'cancel', waiting)).toMatchObject({ code: 0 });
+    await untilStatus(project, waiting, 'cancelled');
+    expect(await call(project, project.env, 'down', '--now')).toMatchObject({ code: 0 });
+  });
+});
+
+/** The built program, as another release of it would be. */
+function buildOtherVersion(version: string): string {
+  mkdirSync(join(ROOT, '.cache'), { recursive: true });
+  const copy = mkdtempSync(join(ROOT, '.cache', 'other-version-')); // it finds the packages of the clone from there
+  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  cpSync(join(ROOT, 'packages/cli'), copy, { recursive: true });
+  const { version: own } = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const dist = join(copy, 'dist');
+  const named = new RegExp(`(\\bversion: ?["'\`])${own.replaceAll('.', '\\.')}(?=["'\`])`, 'g');
+  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    if (!/\.[cm]js$/.test(name)) continue;
+    const text = readFileSync(join(dist, name), 'utf8');
+    if (named.test(text)) writeFileSync(join(dist, name), text.replaceAll(named, `$1${version}`));
+  }
+  return join(copy, 'bin/caisson.js');
+}

@@ -1,0 +1,317 @@
+/** A daemon on TCP: who may ask it, for what, and what is recorded of that. */
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, until, type Project } from './project.ts';
+
+interface Face {
+  readonly project: Project;
+  readonly url: string;
+  readonly link: string;
+  readonly token: string;
+  ask(method: string, path: string, options?: Asking): Promise<Answer>;
+}
+
+interface Asking {
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+  readonly json: () => Record<string, unknown>;
+}
+
+/** Not fetch: that sets `Host` itself. */
+async function send(url: string, method: string, path: string, asking: Asking): Promise<Answer> {
+  const { token, body, headers = {} } = asking;
+  const request = httpRequest(new URL(path, url), {
+    method,
+    agent: false,
+    headers: {
+      ...(token == null ? {} : { authorization: `Bearer ${token}` }),
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json', 'caisson-client': 'test' }),
+      ...headers,
+    },
+  });
+  request.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text,
+    json: () => JSON.parse(text) as Record<string, unknown>,
+  };
+}
+
+async function openFace(config = ''): Promise<Face> {
+  const project = createProject(config === '' ? {} : { config });
+  const opened = await project.caisson('ui', '--no-open', '-o', 'json');
+  onTestFinished(async () => void (await project.caisson('down', '--now')));
+  const { url, link } = JSON.parse(opened.stdout) as { url: string; link: string };
+  const code = link.slice(link.indexOf('#link=') + 6);
+  const signedIn = await send(url, 'POST', '/v1/session', { body: { link: code } });
+  const { token } = signedIn.json() as { token: string };
+  return {
+    project,
+    url,
+    link,
+    token,
+    ask: (method, path, asking = {}) => send(url, method, path, { token, ...asking }),
+  };
+}
+
+describe('a daemon on TCP', { timeout: 120_000 }, () => {
+  it('signs a page in once, keeps no token, and survives a new daemon and a sign-out', async () => {
+    const { project, url, link, token, ask } = await openFace();
+    const again = await ask('POST', '/v1/session', { token: null, body: { link: link.split('#link=')[1] } });
+    expect([again.status, again.json()['code']]).toEqual([401, 'LINK_USED']);
+    expect((await ask('GET', '/v1/session')).json()).toMatchObject({ name: 'dashboard' });
+    expect((await ask('GET', '/v1/runs')).text).toBe('[]');
+
+    const state = join(project.root, '.caisson');
+    const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    const holders = files.filter((entry) =>
+      readFileSync(join(entry.parentPath, entry.name)).includes(token.slice(-43)),
+    );
+    expect(holders).toEqual([]);
+
+    await project.caisson('up', '-d', '--replace');
+    const status = JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as { url: string };
+    expect(status.url).toBe(url);
+    expect((await ask('GET', '/v1/runs')).status).toBe(200);
+    const rotated = (await ask('POST', '/v1/session/rotation', { body: {} })).json() as { token: string };
+    expect((await ask('GET', '/v1/runs')).status).toBe(401);
+    expect((await ask('DELETE', '/v1/session', { token: rotated.token })).status).toBe(200);
+    expect((await ask('GET', '/v1/runs', { token: rotated.token })).status).toBe(401);
+    await project.caisson('ui', '--stop');
+    await expect(ask('GET', '/')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('gives a page of another origin nothing, whatever it sends', async () => {
+    const { url, ask } = await openFace();
+    const { host, port } = new URL(url);
+    const own = `http://${host}`;
+    const cases: [string, string, string, Asking, number][] = [
+      ['rebinding', 'GET', '/v1/runs', { headers: { host: `evil.example:${port}` } }, 421],
+      ['rebinding of a page', 'GET', '/', { headers: { host: `evil.example:${port}` } }, 421],
+      ['no port', 'GET', '/v1/runs', { headers: { host: '127.0.0.1' } }, 421],
+      ['another origin', 'GET', '/v1/runs', { headers: { origin: 'http://evil.example' } }, 403],
+      ['another port', 'GET', '/v1/runs', { headers: { origin: 'http://127.0.0.1:1' } }, 403],
+      ['no origin at all', 'GET', '/v1/runs', { headers: { origin: 'null' } }, 403],
+      ['cross-site', 'GET', '/v1/runs', { headers: { 'sec-fetch-site': 'cross-site' } }, 403],
+      ['same site', 'GET', '/v1/runs', { headers: { 'sec-fetch-site': 'same-site' } }, 403],
+      ['a form', 'POST', '/v1/gc', { body: {}, headers: { 'content-type': 'text/plain' } }, 415],
+      ['no header of ours', 'POST', '/v1/gc', { body: {}, headers: { 'caisson-client': '' } }, 403],
+      ['preflight', 'OPTIONS', '/v1/runs', { headers: { origin: own } }, 404],
+      ['no token', 'GET', '/v1/runs', { token: null }, 401],
+      ['the socket alone', 'POST', '/v1/face', { body: {} }, 404],
+      ['an attachment', 'GET', '/v1/attachments/x/output', {}, 404],
+    ];
+    for (const [what, method, path, asking, status] of cases) {
+      const answer = await ask(method, path, asking);
+      expect([what, answer.status]).toEqual([what, status]);
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+      expect(answer.headers['content-type']).toContain('application/problem+json');
+    }
+    expect(
+      (await ask('GET', '/v1/runs', { headers: { origin: own, 'sec-fetch-site': 'same-origin' } })).status,
+    ).toBe(200);
+    const page = await ask('GET', '/runs', { token: null });
+    expect([page.status, page.headers['content-security-policy']]).toEqual([
+      200,
+      expect.stringContaining("default-src 'none'"),
+    ]);
+    expect(page.text).not.toMatch(/<script(?![^>]*src=)|style=|https?:/);
+  });
+
+  it('limits wrong tokens, and lets the right one through', async () => {
+    const { ask } = await openFace();
+    const statuses: number[] = [];
+    for (let count = 0; count < 30; count += 1)
+      statuses.push(
+        (await ask('GET', '/v1/runs', { token: `cai_${'0'.repeat(16)}_${'A'.repeat(43)}` })).status,
+      );
+    expect([statuses[0], statuses.at(-1)]).toEqual([401, 429]);
+    expect((await ask('GET', '/v1/runs')).status).toBe(200);
+  });
+
+  it('a token may do what its scope says, and no more', async () => {
+    const { project, ask } = await openFace();
+    const make = async (scope: string): Promise<string> => {
+      const made = await project.caisson('tokens', 'create', `for-${scope}`, '--scope', scope, '-o', 'json');
+      return (JSON.parse(made.stdout) as { token: string }).token;
+    };
+    const [read, run, decide] = [await make('read'), await make('run'), await make('decide')];
+    const plain = { request: { argv: ['true'] } };
+    const { runId } = (await ask('POST', '/v1/runs', { token: run, body: plain })).json() as {
+      runId: string;
+    };
+    await project.caisson('logs', '-f', runId);
+    const tries: [string, string, string, unknown, number[]][] = [
+      ['list', 'GET', '/v1/runs', undefined, [200, 200, 200]],
+      ['status', 'GET', '/v1/status', undefined, [200, 200, 200]],
+      ['verify', 'POST', `/v1/runs/${runId}/verify`, {}, [200, 200, 200]],
+      ['dispatch', 'POST', '/v1/runs', plain, [403, 201, 403]],
+      ['no sandbox', 'POST', '/v1/runs', { request: { argv: ['true'], sandbox: 'none' } }, [403, 403, 403]],
+      [
+        'a file',
+        'POST',
+        '/v1/runs',
+        { request: { argv: ['true'], inputs: { a: '/etc/hosts' } } },
+        [403, 403, 403],
+      ],
+      [
+        'a secret',
+        'POST',
+        '/v1/runs',
+        { request: { argv: ['true'], secrets: { A: 'file:/etc/hosts' } } },
+        [403, 403, 403],
+      ],
+      ['apply', 'POST', `/v1/runs/${runId}/apply`, {}, [403, 403, 200]],
+      ['apply unchecked', 'POST', `/v1/runs/${runId}/apply`, { allowRisky: true }, [403, 403, 403]],
+      ['write a file', 'POST', `/v1/runs/${runId}/export`, { to: '/tmp/x' }, [403, 403, 403]],
+      ['forget', 'DELETE', `/v1/runs/${runId}`, undefined, [403, 403, 403]],
+      ['stop', 'POST', '/v1/stop', { now: true }, [403, 403, 403]],
+      [
+        'another token',
+        'POST',
+        '/v1/tokens',
+        { name: 'x', scopes: ['admin'], expiresInMs: null },
+        [403, 403, 403],
+      ],
+    ];
+    for (const [what, method, path, body, expected] of tries) {
+      const statuses: number[] = [];
+      for (const token of [read, run, decide])
+        statuses.push((await ask(method, path, { token, body })).status);
+      expect([what, ...statuses]).toEqual([what, ...expected]);
+    }
+    const own = await ask('POST', '/v1/runs', { body: { ...plain, caller: { cwd: '/', env: {} } } });
+    expect([own.status, own.json()['message']]).toEqual([400, 'caller is only for callers on the socket']);
+
+    const listed = JSON.parse((await project.caisson('tokens', 'list', '-o', 'json')).stdout) as {
+      id: string;
+      name: string;
+    }[];
+    const { id } = listed.find(({ name }) => name === 'for-read') ?? { id: '' };
+    expect((await project.caisson('tokens', 'revoke', id)).code).toBe(0);
+    expect((await ask('GET', '/v1/runs', { token: read })).status).toBe(401);
+    expect((await project.caisson('tokens', 'revoke', id)).code).toBe(2);
+    expect((await project.caisson('tokens', 'create', 'x', '--scope', 'all')).stderr).toContain(
+      'there is no scope all',
+    );
+  });
+
+  it('records who asked for a change, on the run that it is about', async () => {
+    const { project, ask } = await openFace();
+    const { runId } = (
+      await ask('POST', '/v1/runs', { body: { request: { argv: ['sleep', '60'] } } })
+    ).json() as { runId: string };
+    expect((await ask('POST', `/v1/runs/${runId}/cancel`, { body: {} })).json()).toEqual({
+      outcome: expect.any(String),
+    });
+    await project.caisson('logs', '-f', runId);
+    const lines = (await project.caisson('logs', runId, '-o', 'ndjson')).stdout.trim().split('\n');
+    const acted = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ type }) => type === 'visitor.acted');
+    const token = expect.stringMatching(/^[0-9a-f]{16}$/) as unknown;
+    expect(acted).toEqual([
+      expect.objectContaining({ by: 'dashboard', token, operation: 'cancel', target: runId }),
+    ]);
+    expect((await project.caisson('verify', runId)).code).toBe(0);
+  });
+
+  it('streams events with ids, goes on after the last one, and says that it lives', async () => {
+    const { project, url, token } = await openFace();
+    await project.run('--', 'true');
+    const read = async (wanted: number): Promise<string[]> => {
+      const gone = new AbortController();
+      const response = await fetch(new URL('/v1/events?after=0', url), {
+        headers: { authorization: `Bearer ${token}` },
+        signal: gone.signal,
+      });
+      let text = '';
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) {
+        text += decoder.decode(chunk as Uint8Array, { stream: true });
+        if ((text.match(/^id: /gm) ?? []).length >= wanted) break;
+      }
+      gone.abort();
+      return [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id ?? '');
+    };
+    const ids = await read(5);
+    const offsets = ids.map(Number);
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
+    const gone = new AbortController();
+    const response = await fetch(new URL('/v1/events', url), {
+      headers: { authorization: `Bearer ${token}`, 'last-event-id': ids[1] ?? '' },
+      signal: gone.signal,
+    });
+    let text = '';
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk as Uint8Array).toString();
+      if (/^id: /m.test(text)) break;
+    }
+    gone.abort();
+    expect([text.startsWith(':\n\n'), /^id: (\d+)$/m.exec(text)?.[1]]).toEqual([true, ids[2]]);
+  });
+
+  it('gives bytes in parts, and not again while they are the same', async () => {
+    const { project, ask } = await openFace();
+    const { runId } = await project.run('--', 'sh', '-c', 'echo 0123456789; echo new > new.txt');
+    const path = `/v1/runs/${runId}/logs/stdout`;
+    const whole = await ask('GET', path);
+    const { etag = '' } = whole.headers;
+    expect(whole.text).toBe('0123456789\n');
+    const part = await ask('GET', path, { headers: { range: 'bytes=2-4' } });
+    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, '234', 'bytes 2-4/11']);
+    expect((await ask('GET', path, { headers: { range: 'bytes=-3' } })).text).toBe('89\n');
+    expect((await ask('GET', path, { headers: { range: 'bytes=50-' } })).status).toBe(416);
+    expect((await ask('GET', path, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    const key = { 'idempotency-key': 'once' };
+    const first = await ask('POST', '/v1/runs', { body: { request: { argv: ['true'] } }, headers: key });
+    const second = await ask('POST', '/v1/runs', { body: { request: { argv: ['true'] } }, headers: key });
+    expect(second.json()).toEqual({ ...first.json(), isEarlier: true });
+    const bundle = await ask('GET', `/v1/runs/${runId}/export`);
+    expect([bundle.status, bundle.text.length > 1000]).toEqual([200, true]);
+    expect((await ask('GET', '/v1/doctor')).json()).toMatchObject({ probes: expect.any(Array) });
+  });
+
+  it('is out of reach of a sandbox, and gives nothing to one with the whole network', async () => {
+    const { project, url } = await openFace();
+    const { host, port } = new URL(url);
+    const asks = `printf 'GET /v1/runs HTTP/1.1\\r\\nHost: ${host}\\r\\nConnection: close\\r\\n\\r\\n' >&3; head -1 <&3`;
+    const look = `ls .caisson/runtime/daemon.sock\nexec 3<>/dev/tcp/127.0.0.1/${port} && ${asks}\n`;
+    writeFileSync(join(project.root, 'look.sh'), look);
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'look');
+    const shut = await project.caisson('run', '--network', 'none', '--', 'bash', 'look.sh');
+    expect([shut.code, shut.stdout]).toEqual([1, '']);
+    const open = await project.caisson('run', '--network', 'full', '--', 'bash', 'look.sh');
+    expect(open.stdout.trim()).toBe('HTTP/1.1 401 Unauthorized');
+  });
+
+  it('the port of another program is refused with a remedy', async () => {
+    const { project, url } = await openFace();
+    const other = createProject();
+    onTestFinished(async () => void (await other.caisson('down', '--now')));
+    const taken = await other.caisson('ui', '--no-open', '--port', new URL(url).port);
+    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('caisson ui --port N')]);
+    const second = await project.caisson('ui', '--no-open', '--port', '1');
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('caisson ui --stop')]);
+    await until('its link', async () =>
+      (await project.caisson('ui', '--no-open')).stdout.includes(`${url}#link=`),
+    );
+  });
+});
