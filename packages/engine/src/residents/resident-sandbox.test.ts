@@ -123,6 +123,18 @@ it.each(['read', 'write'])('a folder for %s that became a link since is not show
   expect(await resident.ended).toEqual({ why: 'not-started', detail, stderrTail: '' });
 });
 
+it('a grant opens nothing of what no sandbox shows: state, keys, settings of the user', async () => {
+  const open = await openStarter();
+  const [own = ''] = open.rooms.settings.privatePaths();
+  for (const folder of [open.stateDir, join(open.stateDir, 'runtime'), own, join(own, 'inside')])
+    for (const how of ['read', 'write']) {
+      mkdirSync(folder, { recursive: true });
+      const plan = open.plan('senses', { tries: tries({}) }, { [how]: [folder] });
+      const resident = await startResident(open.starter, plan);
+      expect((await resident.ended).detail).toMatch(/^\S+ is not shown: no sandbox shows what is in \S+\.$/);
+    }
+});
+
 it('a file is not shown as a granted folder', async () => {
   const open = await openStarter();
   const granted = join(open.root, 'granted');

@@ -115,7 +115,7 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     ...guards.readOnly.map(skip),
     ...pinnedFolders(spec).map((path) => refuse(scratch(path, spec.home.maxBytes, 0o700))),
     ...(spec.frozen ?? []).map((path) => refuse(scratch(canonical(path), spec.home.maxBytes, 0o755))),
-    ...spec.binds.map((each) => refuse(bind(sourceOf(each), canonical(each.target), each.writable))),
+    ...spec.binds.map((each) => refuse(bind(sourceOf(each, spec), canonical(each.target), each.writable))),
     ...layerWishes(spec),
     ...(spec.layers?.store === undefined ? [] : [refuse(bind(spec.layers.store, LAYER_STAGE, true))]),
     ...guards.layered.map(skip),
