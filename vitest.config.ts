@@ -20,7 +20,7 @@ export default defineConfig({
     // Markers of the state folders that tests make stay out of the user's own folder.
     env: { XDG_STATE_HOME: join(tmpdir(), `caisson-tests-state-${process.getuid?.() ?? 0}`) },
     exclude: ['**/node_modules/**', '**/dist/**'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: 'forks',
     // Tests wait more than they compute: four of them keep two cores busy.
