@@ -22,7 +22,7 @@ import type { DiscoveredRuntime } from './discovery/index.ts';
 import type { Attachment, DispatchRequest, ReadOptions, RunHandle } from './admission/index.ts';
 import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
-import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
+import type { Page, QuestionFilter, QuestionRow, RunFilter, SpendFilter, SpendRow } from './ledger/index.ts';
 import type { ListedBranch } from './operations/branches.ts';
 import type { CancelOutcome } from './operations/cancel-run.ts';
 import type { GarbageOptions, GarbageReport } from './operations/garbage-report.ts';
@@ -159,8 +159,8 @@ export interface Caisson {
   attach(run: string): Promise<RunHandle>;
   /** The run as its ledger records it. */
   show(run: string): Promise<DispatchResult>;
-  /** Recorded events after a sequence number. */
-  events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
+  /** Recorded events after a sequence number; with `limit` at most so many. */
+  events(run: string, options?: { after?: number; limit?: number }): Promise<readonly EventEnvelope[]>;
   /**
    * Recorded events, then the coming ones, until the run has ended, whichever process drives it. What is only told
    * (`seq` 0: progress, heartbeats) comes between them, from the moment the reader has begun; a reader that is too slow
@@ -203,11 +203,11 @@ export interface Caisson {
     changes?: Partial<DispatchRequest>,
   ): Promise<DispatchRequest>;
   send(run: string, body: string): Promise<string>;
-  questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
+  questions(filter?: Omit<QuestionFilter, 'runId'>): Promise<readonly QuestionRow[]>;
   /** Answers a question by its id, its run or its thread; resolves with the run that continues, or null for a thread. */
   answer(question: string, answer: string): Promise<RunHandle | null>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
-  approvals(filter?: { all?: boolean }): Promise<readonly ApprovalRow[]>;
+  approvals(filter?: Page & { readonly all?: boolean }): Promise<readonly ApprovalRow[]>;
   /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
   decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
   readonly residents: ResidentsApi;
@@ -215,7 +215,7 @@ export interface Caisson {
   readonly sessions: Sessions;
   /** The spending of the day, and of the session if one is named, against their caps. */
   budget(session?: string): Promise<readonly BudgetStanding[]>;
-  spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
+  spend(filter?: SpendFilter): Promise<readonly SpendRow[]>;
   /** Writes one file that another person can check. */
   export(run: string, to: string): Promise<Exported>;
   /** `witness`: lines that must name the seal, instead of the configured witness, which may not have it. */

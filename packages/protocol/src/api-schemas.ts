@@ -33,9 +33,12 @@ const AnyRequest = z.record(z.string(), z.unknown());
 const TypeName = z.enum(Object.keys(EVENTS) as [EventType, ...EventType[]]);
 
 const named = { run: z.string() };
+/** What comes behind the last row of the page before, and at most so many rows. */
+const page = () => ({ after: z.optional(z.string()), limit: z.optional(textNumber()) });
 
 export const ApiInputs = {
   nothing: z.strictObject({}),
+  page: z.strictObject(page()),
   run: z.strictObject(named),
   runs: z.strictObject({
     status: z.optional(textList(RunStatus)),
@@ -68,7 +71,7 @@ export const ApiInputs = {
     changes: z.optional(AnyRequest),
     caller: Caller,
   }),
-  after: z.strictObject({ ...named, after: z.optional(textNumber()) }),
+  after: z.strictObject({ ...named, after: z.optional(textNumber()), limit: z.optional(textNumber()) }),
   follow: z.strictObject({
     ...named,
     after: z.optional(textNumber()),
@@ -102,11 +105,14 @@ export const ApiInputs = {
   }),
   cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
   send: z.strictObject({ ...named, body: z.string() }),
-  questions: z.strictObject({ status: z.optional(z.enum(['open', 'answered', 'expired'])) }),
+  questions: z.strictObject({
+    status: z.optional(z.enum(['open', 'answered', 'expired'])),
+    ...page(),
+  }),
   answer: z.strictObject({ question: z.string(), answer: z.string(), caller: Caller }),
-  approvals: z.strictObject({ all: z.optional(textFlag()) }),
+  approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
-  spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()) }),
+  spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()), ...page() }),
   budget: z.strictObject({ session: z.optional(z.string()) }),
   verify: z.strictObject({
     ...named,
@@ -124,7 +130,7 @@ export const ApiInputs = {
     all: z.optional(z.boolean()),
   }),
   runtimes: z.strictObject({ caller: Caller }),
-  registryList: z.strictObject({ kind: RegistryKind }),
+  registryList: z.strictObject({ kind: RegistryKind, ...page() }),
   registryGet: z.strictObject({ kind: RegistryKind, reference: z.string() }),
   register: z.strictObject({
     kind: RegistryKind,
@@ -153,8 +159,7 @@ export const ApiInputs = {
     workflow: z.optional(z.string()),
     status: z.optional(textList(ThreadStatus)),
     newestFirst: z.optional(textFlag()),
-    after: z.optional(z.string()),
-    limit: z.optional(textNumber()),
+    ...page(),
   }),
   thread: z.strictObject({ thread: z.string() }),
 };

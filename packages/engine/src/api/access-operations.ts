@@ -1,6 +1,6 @@
 /** The operations of tokens, with which visitors come over TCP. */
 import { ApiInputs } from '@caisson/protocol';
-import { json } from './define-operation.ts';
+import { cutPage, json, list } from './define-operation.ts';
 
 export const ACCESS_OPERATIONS = {
   createToken: json(
@@ -8,10 +8,11 @@ export const ACCESS_OPERATIONS = {
     () => ApiInputs.createToken,
     ({ caisson }, order) => caisson.tokens.create(order),
   ),
-  tokens: json(
+  tokens: list()(
     'GET /v1/tokens',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.tokens.list(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.tokens.list(), page, ({ id }) => id),
+    ({ id }) => id,
   ),
   revokeToken: json(
     'DELETE /v1/tokens/:token',

@@ -1,6 +1,7 @@
 /** Calls of the operations over a connection. */
 import { parseEnvelope, type EventEnvelope } from '@caisson/protocol';
 import type { Connection, ConnectionAnswer } from './contract.ts';
+import type { PageRule } from './define-operation.ts';
 import type { Operation } from './operations.ts';
 import { DaemonGoneError, toThrown } from './problems.ts';
 
@@ -17,6 +18,25 @@ export async function call<In, Out>(
   return JSON.parse(
     (await readAll(await ask(connection, operation, input, signal))).toString('utf8'),
   ) as Awaited<Out>;
+}
+
+/** A list, page by page: its caller gets as much of it as it asks for. */
+export async function callForAll<In extends { limit?: number | undefined }, Row>(
+  connection: Connection,
+  operation: Operation<In, Promise<readonly Row[]>>,
+  input: Loose<In>,
+): Promise<readonly Row[]> {
+  const { limit = Infinity } = input;
+  const { cursorOf, maxRows } = operation.page as PageRule;
+  const rows: Row[] = [];
+  for (let after = {}; ;) {
+    const part = { ...input, ...after, limit: Math.min(limit - rows.length, maxRows) };
+    const answer = await ask(connection, operation, part);
+    rows.push(...(JSON.parse((await readAll(answer)).toString('utf8')) as Row[]));
+    const last = rows.at(-1);
+    if (last === undefined || rows.length >= limit || !answer.headers.has('link')) return rows;
+    after = { after: cursorOf(last as never) };
+  }
 }
 
 /** What an input may be here: absent members may also be undefined. */

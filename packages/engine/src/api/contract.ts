@@ -6,6 +6,7 @@
  * A3  A host that goes away in the middle of a call is an error with a remedy, never a hang.
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
  * A5  What a caller sends of its environment is never written to disk.
+ * A6  No answer is a list without an end: it has a page of it, and `Link` names the next one. The client reads them all.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Caller, HostIntroduction } from '@caisson/protocol';
@@ -31,6 +32,8 @@ export interface ApiHost {
 
 /** For requests that do not come over the socket, which only its user can open. */
 export interface Entrance {
+  /** Throws where this visitor may not ask for it with any input: before a body is read. */
+  admitBody(request: IncomingMessage, operation: OperationName): void;
   /** Throws where this visitor may not ask for it. */
   admit(
     request: IncomingMessage,
@@ -56,5 +59,7 @@ export interface ConnectionRequest {
 
 export interface ConnectionAnswer {
   readonly status: number;
+  /** By their names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
   readonly body: AsyncIterable<Buffer>;
 }

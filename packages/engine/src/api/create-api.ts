@@ -3,21 +3,18 @@ import type { RequestListener } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { Hono, type Context } from 'hono';
-import { ApiInputs, definedOnly, isRecord, type EventEnvelope } from '@caisson/protocol';
-import type * as z from 'zod/mini';
+import { ApiInputs, definedOnly, type EventEnvelope } from '@caisson/protocol';
 import type { RunHandle } from '../admission/index.ts';
 import type { Attachments } from './attachments.ts';
 import { answerBytes } from './answer-bytes.ts';
+import { answerPage } from './answer-page.ts';
 import type { ApiHost, Entrance } from './contract.ts';
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
 import { InputInvalidError, toProblem } from './problems.ts';
+import { readInput, type Call } from './read-input.ts';
 import { encodeEvents, offsetOf, sendEvents, seqOf, sendStream, untilClosed } from './send-stream.ts';
 
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
-
-/** With the request and the response of Node: streams are written there, with its back pressure. */
 type Api = Hono<{ Bindings: HttpBindings }>;
-type Call = Context<{ Bindings: HttpBindings }>;
 
 /** For `http.createServer`. Without an entrance every caller may do everything. */
 export function createApi(host: ApiHost, attachments: Attachments, entrance?: Entrance): RequestListener {
@@ -56,6 +53,13 @@ function serveAttachments(api: Api, attachments: Attachments): void {
   });
 }
 
+const STREAM_TYPES: Readonly<Partial<Record<Operation<never, unknown>['answer'], string>>> & {
+  chunks: string;
+} = {
+  events: 'text/event-stream',
+  chunks: 'application/octet-stream',
+};
+
 interface Door {
   readonly host: ApiHost;
   readonly entrance: Entrance | undefined;
@@ -65,11 +69,22 @@ async function carryOut(
   context: Call,
   door: Door,
   name: OperationName,
-  { input, answer, run }: Operation<unknown, unknown>,
+  { input, answer, page, run }: Operation<unknown, unknown>,
 ): Promise<Response> {
   const { outgoing } = context.env;
-  const given = await readInput(context, input(), door, name);
-  const result = run(door.host, given, untilClosed(outgoing));
+  const given = await readInput(context, input(), door.entrance, name);
+  const type = STREAM_TYPES[answer];
+  if (type !== undefined && context.req.method === 'HEAD')
+    return context.body(null, 200, { 'content-type': type });
+  const signal = untilClosed(outgoing);
+  if (page !== undefined)
+    return answerPage(
+      context,
+      page,
+      given as object,
+      (part) => run(door.host, part, signal) as Promise<unknown[]>,
+    );
+  const result = run(door.host, given, signal);
   if (answer === 'events') {
     const events = result as AsyncIterable<EventEnvelope>;
     const idOf = name === 'followAll' ? offsetOf : seqOf;
@@ -77,7 +92,7 @@ async function carryOut(
     return RESPONSE_ALREADY_SENT;
   }
   if (answer === 'chunks') {
-    await sendStream(outgoing, 'application/octet-stream', result as AsyncIterable<Buffer>);
+    await sendStream(outgoing, STREAM_TYPES.chunks, result as AsyncIterable<Buffer>);
     return RESPONSE_ALREADY_SENT;
   }
   const value = await result;
@@ -90,7 +105,7 @@ async function dispatch(
   door: Door,
   attachments: Attachments,
 ): Promise<{ runId: string; isEarlier?: boolean; attachment?: string }> {
-  const given = await readInput(context, ApiInputs.dispatch, door, 'dispatch');
+  const given = await readInput(context, ApiInputs.dispatch, door.entrance, 'dispatch');
   const { caller, attach } = given;
   const idempotencyKey = context.req.header('idempotency-key');
   const request = { ...definedOnly({ idempotencyKey }), ...given.request };
@@ -109,64 +124,6 @@ async function dispatch(
 
 function describe({ runId, isEarlier }: RunHandle): { runId: string; isEarlier?: boolean } {
   return { runId, ...definedOnly({ isEarlier }) };
-}
-
-/** Members of the path, of the query and of the body are one input. */
-async function readInput<S extends z.ZodMiniType>(
-  context: Call,
-  schema: S,
-  { entrance }: Door,
-  name: OperationName,
-): Promise<z.infer<S>> {
-  const lastEventId = context.req.header('last-event-id');
-  const after = STREAMS.has(name) && lastEventId !== undefined ? { after: lastEventId } : {};
-  const sent = { ...after, ...context.req.query(), ...(await readBody(context)), ...context.req.param() };
-  const given = entrance === undefined ? sent : asVisitor(sent, schema, entrance);
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) throw new InputInvalidError(explain(parsed.error.issues[0]));
-  await entrance?.admit(context.env.incoming, name, parsed.data as Record<string, unknown>);
-  return parsed.data;
-}
-
-/** Those that begin after the last event that a reader has seen. */
-const STREAMS: ReadonlySet<OperationName> = new Set(['follow', 'followAll']);
-
-/** A visitor has no folder, variables or streams here: its runs have those of the host. */
-function asVisitor(
-  sent: Readonly<Record<string, unknown>>,
-  schema: z.ZodMiniType,
-  { caller }: Entrance,
-): Record<string, unknown> {
-  const own = ['caller', 'attach'].find((name) => name in sent);
-  if (own !== undefined) throw new InputInvalidError(`${own} is only for callers on the socket`);
-  const takesCaller = 'caller' in ((schema as unknown as z.ZodMiniObject).shape ?? {});
-  return takesCaller ? { ...sent, caller: caller() } : { ...sent };
-}
-
-/** The first thing that is wrong, with its name. */
-function explain(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys') return `the input has no ${issue.keys.join(', ')}`;
-  const where = issue?.path.join('.') ?? '';
-  return `${where === '' ? 'the input' : where}: ${issue?.message ?? 'is not valid'}`;
-}
-
-async function readBody(context: Call): Promise<Record<string, unknown>> {
-  if (context.req.method !== 'POST') return {};
-  if (Number(context.req.header('content-length') ?? 0) > MAX_BODY_BYTES)
-    throw new InputInvalidError(`a body has at most ${MAX_BODY_BYTES} bytes`);
-  const text = await context.req.text();
-  if (text === '') return {};
-  const body = parseJson(text);
-  if (isRecord(body)) return body;
-  throw new InputInvalidError('the body must be a JSON object');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new InputInvalidError('the body is not JSON');
-  }
 }
 
 function answerProblem(context: Context, error: unknown, status?: number): Response {

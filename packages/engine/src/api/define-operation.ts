@@ -1,6 +1,7 @@
 /** An operation of the contract: its route, its input, and what it does with a `Caisson`. */
 import type * as z from 'zod/mini';
 import type { ApiHost } from './contract.ts';
+import { InputInvalidError } from './problems.ts';
 
 type Input<S extends z.ZodMiniType> = z.infer<S>;
 
@@ -11,7 +12,18 @@ export interface Operation<In, Out> {
   /** Made when the first input comes: a client needs none. */
   input(): z.ZodMiniType<In>;
   readonly answer: 'json' | 'bytes' | 'events' | 'chunks';
+  /** Of a list: how much one answer has of it. `run` gets that as `limit`. */
+  readonly page?: PageRule | undefined;
   run(host: ApiHost, input: In, signal: AbortSignal): Out;
+}
+
+/** How a list is read in parts (A6). */
+export interface PageRule {
+  /** Rows of an answer to a request that names no `limit`, and the most that one has. */
+  readonly rows: number;
+  readonly maxRows: number;
+  /** What the request for the next part has as `after`. */
+  cursorOf(row: never): string | number;
 }
 
 const operation =
@@ -25,6 +37,35 @@ const operation =
     return { method, path, input: input as unknown as () => z.ZodMiniType<Input<S>>, answer, run };
   };
 export const json = operation('json');
+/** A list of rows, each about as large as a run. */
+export const list =
+  (rows = 100, maxRows = 500) =>
+  <S extends z.ZodMiniType<Paged>, Row>(
+    route: `GET /v1/${string}`,
+    input: () => S,
+    run: (host: ApiHost, input: Input<S>, signal: AbortSignal) => Promise<readonly Row[]>,
+    cursorOf: (row: Row) => string | number,
+  ): Operation<Input<S>, Promise<readonly Row[]>> => ({
+    ...json(route, input, run),
+    page: { rows, maxRows, cursorOf },
+  });
+
+interface Paged {
+  after?: string | number | undefined;
+  limit?: number | undefined;
+}
+
+/** For a list that is read whole, and is never long: the part of it behind a row. */
+export function cutPage<Row>(
+  rows: readonly Row[],
+  { after, limit }: Paged,
+  nameOf: (row: Row) => string,
+): readonly Row[] {
+  const from = after === undefined ? 0 : rows.findIndex((row) => nameOf(row) === after) + 1;
+  if (after !== undefined && from === 0) throw new InputInvalidError(`after: the list has no ${after}`);
+  return rows.slice(from, limit === undefined ? undefined : from + limit);
+}
+
 export const bytes = operation('bytes');
 export const events = operation('events');
 export const chunks = operation('chunks');

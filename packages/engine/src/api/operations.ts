@@ -2,7 +2,8 @@
 import { ApiInputs, definedOnly, type Caller } from '@caisson/protocol';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import type { ApiHost } from './contract.ts';
-import { bytes, chunks, events, json } from './define-operation.ts';
+import { bytes, chunks, cutPage, events, json, list } from './define-operation.ts';
+import { REGISTRY_OPERATIONS } from './registry-operations.ts';
 import { RESIDENT_OPERATIONS } from './resident-operations.ts';
 
 export type { Operation } from './define-operation.ts';
@@ -11,11 +12,12 @@ const own = ({ forCaller }: ApiHost, caller: Caller) => forCaller(caller);
 
 /** What is known of runs, and what they left. */
 const READING = {
-  runs: json(
+  runs: list()(
     'GET /v1/runs',
     () => ApiInputs.runs,
     ({ caisson }, { unsealed, ...filter }) =>
       caisson.runs({ ...definedOnly(filter), ...(unsealed === true ? { unsealed } : {}) }),
+    ({ runId }) => runId,
   ),
   find: json(
     'GET /v1/runs/:run/id',
@@ -34,10 +36,11 @@ const READING = {
     () => ApiInputs.run,
     async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
   ),
-  events: json(
+  events: list(1000, 1000)(
     'GET /v1/runs/:run/events',
     () => ApiInputs.after,
-    ({ caisson }, { run, after }) => caisson.events(run, definedOnly({ after })),
+    ({ caisson }, { run, ...page }) => caisson.events(run, definedOnly(page)),
+    ({ seq }) => seq,
   ),
   follow: events(
     'GET /v1/runs/:run/events/live',
@@ -64,25 +67,28 @@ const READING = {
     () => ApiInputs.run,
     ({ caisson }, { run }) => caisson.patch(run),
   ),
-  questions: json(
+  questions: list(1000, 1000)(
     'GET /v1/questions',
     () => ApiInputs.questions,
     ({ caisson }, filter) => caisson.questions(definedOnly(filter)),
+    ({ questionId }) => questionId,
   ),
-  approvals: json(
+  approvals: list(1000, 1000)(
     'GET /v1/approvals',
     () => ApiInputs.approvals,
     ({ caisson }, filter) => caisson.approvals(definedOnly(filter)),
+    ({ approvalId }) => approvalId,
   ),
   budget: json(
     'GET /v1/budget',
     () => ApiInputs.budget,
     ({ caisson }, { session }) => caisson.budget(session),
   ),
-  spend: json(
+  spend: list(1000, 1000)(
     'GET /v1/spend',
     () => ApiInputs.spend,
     ({ caisson }, filter) => caisson.spend(definedOnly(filter)),
+    ({ runId }) => runId,
   ),
   usage: json(
     'GET /v1/usage',
@@ -191,10 +197,11 @@ const KEEPING = {
       return {};
     },
   ),
-  branches: json(
+  branches: list()(
     'GET /v1/branches',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.branches(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.branches(), page, ({ runId }) => runId),
+    ({ runId }) => runId,
   ),
   pushBranch: json(
     'POST /v1/runs/:run/push',
@@ -211,26 +218,6 @@ const KEEPING = {
     () => ApiInputs.gc,
     ({ caisson }, how) => caisson.gc(definedOnly(how)),
   ),
-  registryList: json(
-    'GET /v1/registry/:kind',
-    () => ApiInputs.registryList,
-    ({ caisson }, { kind }) => caisson.registry.list(kind),
-  ),
-  registryGet: json(
-    'GET /v1/registry/:kind/:reference',
-    () => ApiInputs.registryGet,
-    ({ caisson }, input) => caisson.registry.get(input.kind, input.reference),
-  ),
-  register: json(
-    'POST /v1/registry/:kind',
-    () => ApiInputs.register,
-    ({ caisson }, { kind, name, path, ...how }) => caisson.registry.register(kind, name, path, how),
-  ),
-  registerFolder: json(
-    'POST /v1/registry',
-    () => ApiInputs.registerFolder,
-    ({ caisson }, { folder, ...how }) => caisson.registry.registerFolder(folder, how),
-  ),
 };
 
 export const OPERATIONS = {
@@ -238,6 +225,7 @@ export const OPERATIONS = {
   ...STEERING,
   ...KEEPING,
   ...ACCESS_OPERATIONS,
+  ...REGISTRY_OPERATIONS,
   ...RESIDENT_OPERATIONS,
 };
 /** `dispatch` has a route of its own. */

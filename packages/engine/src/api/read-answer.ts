@@ -15,7 +15,7 @@ export async function readAnswer(parts: AsyncIterator<Buffer>): Promise<Connecti
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
     if (headers.size > MAX_HEADERS) throw new Error('the answer has too many headers');
   }
-  return { status: Number(status), body: readBody(incoming, headers) };
+  return { status: Number(status), headers, body: readBody(incoming, headers) };
 }
 
 async function* readBody(

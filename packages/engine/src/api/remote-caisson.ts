@@ -6,7 +6,7 @@ import type { SafeEventBus } from '../bus/index.ts';
 import type { Caisson, FollowOptions } from '../caisson-contract.ts';
 import type { LiveConfig } from '../config/index.ts';
 import type { Sessions } from '../session/index.ts';
-import { call, callForBytes, callForChunks, callForEvents } from './call.ts';
+import { call, callForAll, callForBytes, callForChunks, callForEvents } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
 import { createRemoteHandle, dispatchRemote } from './remote-handle.ts';
@@ -36,7 +36,7 @@ export function createRemoteCaisson(parts: RemoteParts): Caisson {
     residents: createRemoteResidents(connection),
     tokens: {
       create: (order) => call(connection, OPERATIONS.createToken, order),
-      list: () => call(connection, OPERATIONS.tokens, {}),
+      list: () => callForAll(connection, OPERATIONS.tokens, {}),
       revoke: async (token) => (await call(connection, OPERATIONS.revokeToken, { token })).isRevoked,
     },
     // What runs is the host's: this process has nothing to stop.
@@ -111,13 +111,13 @@ type Reading =
 function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
   return {
     runs: (filter = {}) =>
-      call(connection, OPERATIONS.runs, {
+      callForAll(connection, OPERATIONS.runs, {
         ...filter,
         status: filter.status === undefined ? undefined : [filter.status].flat(),
       }),
     find: (run) => find(connection, run),
     show: (run) => call(connection, OPERATIONS.show, { run }),
-    events: (run, { after } = {}) => call(connection, OPERATIONS.events, { run, after }),
+    events: (run, { after, limit } = {}) => callForAll(connection, OPERATIONS.events, { run, after, limit }),
     follow: (first: string | FollowOptions = {}, how: ReadOptions = {}) => {
       if (typeof first !== 'string') {
         const { signal, ...query } = first;
@@ -130,10 +130,13 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
     followLog: (run, name, { signal } = {}) =>
       callForChunks(connection, OPERATIONS.followLog, { run, name }, signal),
     patch: (run) => callForBytes(connection, OPERATIONS.patch, { run }),
-    questions: (filter = {}) => call(connection, OPERATIONS.questions, { status: filter.status }),
-    approvals: (filter = {}) => call(connection, OPERATIONS.approvals, { all: filter.all }),
+    questions: ({ status, after, limit } = {}) =>
+      callForAll(connection, OPERATIONS.questions, { status, after, limit }),
+    approvals: ({ all, after, limit } = {}) =>
+      callForAll(connection, OPERATIONS.approvals, { all, after, limit }),
     budget: (session) => call(connection, OPERATIONS.budget, { session }),
-    spend: (filter = {}) => call(connection, OPERATIONS.spend, { session: filter.session, day: filter.day }),
+    spend: ({ session, day, after, limit } = {}) =>
+      callForAll(connection, OPERATIONS.spend, { session, day, after, limit }),
     usage: () => call(connection, OPERATIONS.usage, {}),
     runtimes: ({ signal } = {}) => call(connection, OPERATIONS.runtimes, { caller }, signal),
   };
@@ -159,7 +162,7 @@ function keeps({ connection, caller }: RemoteParts): Pick<Caisson, Keeping> {
     async drain(run) {
       await call(connection, OPERATIONS.drain, { run });
     },
-    branches: () => call(connection, OPERATIONS.branches, {}),
+    branches: () => callForAll(connection, OPERATIONS.branches, {}),
     pushBranch: (run) => call(connection, OPERATIONS.pushBranch, { run, caller }),
     dropBranch: async (run) => (await call(connection, OPERATIONS.dropBranch, { run })).runId,
     gc: ({ onProgress: _local, ...how } = {}) => call(connection, OPERATIONS.gc, how),
@@ -172,7 +175,7 @@ function registryOf({ connection, caller: { cwd } }: RemoteParts): Caisson['regi
       call(connection, OPERATIONS.register, { kind, name, path: resolve(cwd, path), allowsSecrets }),
     registerFolder: (folder, { allowsSecrets } = {}) =>
       call(connection, OPERATIONS.registerFolder, { folder: resolve(cwd, folder), allowsSecrets }),
-    list: (kind) => call(connection, OPERATIONS.registryList, { kind }),
+    list: (kind) => callForAll(connection, OPERATIONS.registryList, { kind }),
     get: (kind, reference) => call(connection, OPERATIONS.registryGet, { kind, reference }),
   };
 }

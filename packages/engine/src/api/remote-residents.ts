@@ -1,5 +1,5 @@
 import type { Caisson } from '../caisson-contract.ts';
-import { call, callForChunks } from './call.ts';
+import { call, callForAll, callForChunks } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
 
@@ -9,14 +9,14 @@ export function createRemoteResidents(connection: Connection): Caisson['resident
     await call(connection, operation, { resident });
   };
   return {
-    senses: () => call(connection, OPERATIONS.senses, {}),
-    workflows: () => call(connection, OPERATIONS.workflows, {}),
-    list: () => call(connection, OPERATIONS.residents, {}),
+    senses: () => callForAll(connection, OPERATIONS.senses, {}),
+    workflows: () => callForAll(connection, OPERATIONS.workflows, {}),
+    list: () => callForAll(connection, OPERATIONS.residents, {}),
     trigger: (sense) => call(connection, OPERATIONS.triggerSense, { sense }),
     startThread: (workflow, payload, { idempotencyKey } = {}) =>
       call(connection, OPERATIONS.startThread, { workflow, payload, idempotencyKey }),
     threads: ({ status, ...filter } = {}) =>
-      call(connection, OPERATIONS.threads, {
+      callForAll(connection, OPERATIONS.threads, {
         ...filter,
         status: status === undefined ? undefined : [status].flat(),
       }),
@@ -28,6 +28,6 @@ export function createRemoteResidents(connection: Connection): Caisson['resident
     restart: onResident(restartResident),
     logs: (resident, { follow, signal } = {}) =>
       callForChunks(connection, OPERATIONS.residentLog, { resident, follow }, signal),
-    schedules: () => call(connection, OPERATIONS.schedules, {}),
+    schedules: () => callForAll(connection, OPERATIONS.schedules, {}),
   };
 }

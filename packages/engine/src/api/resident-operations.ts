@@ -1,22 +1,24 @@
 /** The operations of senses, workflows, threads and schedules. */
 import { ApiInputs, definedOnly } from '@caisson/protocol';
-import { chunks, json } from './define-operation.ts';
+import { chunks, cutPage, json, list } from './define-operation.ts';
 
 export const RESIDENT_OPERATIONS = {
-  senses: json(
+  senses: list()(
     'GET /v1/senses',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.residents.senses(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.residents.senses(), page, ({ name }) => name),
+    ({ name }) => name,
   ),
   triggerSense: json(
     'POST /v1/senses/:sense/trigger',
     () => ApiInputs.sense,
     ({ caisson }, { sense }) => caisson.residents.trigger(sense),
   ),
-  workflows: json(
+  workflows: list()(
     'GET /v1/workflows',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.residents.workflows(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.residents.workflows(), page, ({ name }) => name),
+    ({ name }) => name,
   ),
   startThread: json(
     'POST /v1/workflows/:workflow/threads',
@@ -24,10 +26,11 @@ export const RESIDENT_OPERATIONS = {
     ({ caisson }, { workflow, payload, idempotencyKey }) =>
       caisson.residents.startThread(workflow, payload, definedOnly({ idempotencyKey })),
   ),
-  threads: json(
+  threads: list()(
     'GET /v1/threads',
     () => ApiInputs.threads,
     ({ caisson }, filter) => caisson.residents.threads(definedOnly(filter)),
+    ({ threadId }) => threadId,
   ),
   thread: json(
     'GET /v1/threads/:thread',
@@ -44,10 +47,11 @@ export const RESIDENT_OPERATIONS = {
     () => ApiInputs.thread,
     ({ caisson }, { thread }) => caisson.residents.resumeThread(thread),
   ),
-  residents: json(
+  residents: list()(
     'GET /v1/residents',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.residents.list(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.residents.list(), page, ({ key }) => key),
+    ({ key }) => key,
   ),
   resetResident: json(
     'POST /v1/residents/:resident/reset',
@@ -79,9 +83,10 @@ export const RESIDENT_OPERATIONS = {
     ({ caisson }, { resident, follow }, signal) =>
       caisson.residents.logs(resident, { ...definedOnly({ follow }), signal }),
   ),
-  schedules: json(
+  schedules: list()(
     'GET /v1/schedules',
-    () => ApiInputs.nothing,
-    ({ caisson }) => caisson.residents.schedules(),
+    () => ApiInputs.page,
+    async ({ caisson }, page) => cutPage(await caisson.residents.schedules(), page, ({ name }) => name),
+    ({ name }) => name,
   ),
 };

@@ -143,8 +143,8 @@ function reads(
     runs: (filter) => listRuns(engine, filter),
     find: async (run) => find(run),
     show: async (run) => showRun(engine, find(run)),
-    events: (run, { after } = {}) =>
-      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
+    events: (run, { after, limit } = {}) =>
+      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after, limit }) }).map(toEnvelope)),
     follow: (first?: string | FollowOptions, how?: ReadOptions) =>
       whenRead(() =>
         typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),
@@ -154,7 +154,8 @@ function reads(
     patch: async (run) => readPatch(engine, find(run)),
     saveOutputs: async (run, to) => saveOutputs(engine, find(run), to),
     questions: (filter) => openQuestions(engine).list(filter),
-    approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
+    approvals: ({ all, ...page } = {}) =>
+      Promise.resolve(listApprovals(ledger, { openOnly: all !== true, ...page })),
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),

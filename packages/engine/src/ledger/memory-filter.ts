@@ -1,5 +1,15 @@
 import type { ThreadRow } from '@caisson/protocol';
-import type { RunFilter, ThreadFilter } from './contract.ts';
+import type {
+  ApprovalFilter,
+  ApprovalRow,
+  Page,
+  QuestionFilter,
+  QuestionRow,
+  RunFilter,
+  SpendFilter,
+  SpendRow,
+  ThreadFilter,
+} from './contract.ts';
 import type { RunState } from './ledger-view.ts';
 
 /** The runs of a list in their order, from the cursor to the limit. */
@@ -29,7 +39,51 @@ export function filterThreads(threads: readonly ThreadRow[], filter: ThreadFilte
     .slice(0, filter.limit);
 }
 
-export function isAsked<T>(asked: T | undefined, value: T): boolean {
+export function filterQuestions(
+  rows: ReadonlyMap<string, QuestionRow>,
+  filter: QuestionFilter,
+): QuestionRow[] {
+  const orderOf = ({ askedOffset }: QuestionRow): number => askedOffset;
+  const asked = [...rows.values()].filter(
+    (row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status),
+  );
+  const last = rows.get(filter.after ?? '');
+  return takePage(asked, filter, orderOf, last && orderOf(last));
+}
+
+export function filterApprovals(
+  rows: ReadonlyMap<string, ApprovalRow>,
+  filter: ApprovalFilter,
+): ApprovalRow[] {
+  const orderOf = ({ requestedOffset }: ApprovalRow): number => requestedOffset;
+  const asked = [...rows.values()]
+    .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
+    .filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''));
+  const last = rows.get(filter.after ?? '');
+  return takePage(asked, filter, orderOf, last && orderOf(last));
+}
+
+export function filterSpends(rows: ReadonlyMap<string, SpendRow>, filter: SpendFilter): SpendRow[] {
+  const asked = [...rows.values()].filter(
+    (row) => isAsked(filter.session, row.session) && isAsked(filter.day, row.day),
+  );
+  return takePage(asked, filter, ({ runId }) => runId, filter.after);
+}
+
+/** As SQL does it: behind a row that is not there comes nothing. */
+function takePage<Row, Key extends string | number>(
+  rows: readonly Row[],
+  { after, limit }: Page,
+  orderOf: (row: Row) => Key,
+  last: Key | undefined,
+): Row[] {
+  return rows
+    .filter((row) => after === undefined || (last !== undefined && orderOf(row) > last))
+    .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    .slice(0, limit);
+}
+
+function isAsked<T>(asked: T | undefined, value: T): boolean {
   return asked === undefined || asked === value;
 }
 

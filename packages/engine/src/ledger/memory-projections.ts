@@ -4,14 +4,22 @@ import type {
   ApprovalRow,
   AttemptRow,
   IdPart,
+  QuestionFilter,
   QuestionRow,
   RunFilter,
+  SpendFilter,
   SpendRow,
   ThreadFilter,
 } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
-import { filterRuns, filterThreads, isAsked } from './memory-filter.ts';
+import {
+  filterApprovals,
+  filterQuestions,
+  filterRuns,
+  filterSpends,
+  filterThreads,
+} from './memory-filter.ts';
 import type { RowTable } from './storage.ts';
 
 /** Finds and stores the projections. Rows go in and out by value, as they do with a file. */
@@ -38,8 +46,7 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
       copy(attempts.get(runId)?.find((row) => row.attempt === attempt) ?? null),
     question: (questionId: string) => copy(questions.get(questionId) ?? null),
     approval: (approvalId: string) => copy(approvals.get(approvalId) ?? null),
-    openApprovals: (runId: string) =>
-      copy(filterApprovals([...approvals.values()], { runId, status: 'open' })),
+    openApprovals: (runId: string) => copy(filterApprovals(approvals, { runId, status: 'open' })),
     spend: (runId: string) => copy(spends.get(runId) ?? null),
     thread: (threadId: string) => copy(threads.get(threadId) ?? null),
     threads: (filter: ThreadFilter) => copy(filterThreads([...threads.values()], filter)),
@@ -51,19 +58,9 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
         .reverse()
         .slice(0, limit),
     attempts: (runId: string) => copy((attempts.get(runId) ?? []).toSorted((a, b) => a.attempt - b.attempt)),
-    questions: (filter: { runId?: string; status?: string }) =>
-      copy(
-        [...questions.values()]
-          .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
-          .sort((a, b) => a.askedOffset - b.askedOffset),
-      ),
-    approvals: (filter: ApprovalFilter) => copy(filterApprovals([...approvals.values()], filter)),
-    spends: (filter: { session?: string; day?: string }) =>
-      copy(
-        [...spends.values()]
-          .filter((row) => isAsked(filter.session, row.session) && isAsked(filter.day, row.day))
-          .sort((a, b) => (a.runId < b.runId ? -1 : 1)),
-      ),
+    questions: (filter: QuestionFilter) => copy(filterQuestions(questions, filter)),
+    approvals: (filter: ApprovalFilter) => copy(filterApprovals(approvals, filter)),
+    spends: (filter: SpendFilter) => copy(filterSpends(spends, filter)),
     countRows: (table: RowTable) =>
       table === 'attempts'
         ? [...attempts.values()].flat().length
@@ -71,13 +68,6 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
     clearProjections: () =>
       [runs, attempts, questions, approvals, spends, threads].forEach((table) => table.clear()),
   };
-}
-
-function filterApprovals(rows: readonly ApprovalRow[], filter: ApprovalFilter): ApprovalRow[] {
-  return rows
-    .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
-    .filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''))
-    .toSorted((a, b) => a.requestedOffset - b.requestedOffset);
 }
 
 function replaceAttempt(rows: readonly AttemptRow[], row: AttemptRow): AttemptRow[] {

@@ -1,4 +1,4 @@
-import type { RunStatus, ThreadStatus } from '@caisson/protocol';
+import type { Question, RunStatus, ThreadStatus } from '@caisson/protocol';
 
 /**
  * Of a run on a remote repository, while its branch is not there: `pending`, its host pushes it; `failed`, it tried; `kept`,
@@ -51,9 +51,29 @@ export type IdPart = { readonly beginning: string } | { readonly end: string };
 /** Ids are found by so many of their last characters. */
 export const INDEXED_END = 4;
 
-export interface ApprovalFilter {
+/** A part of a list in its order: what comes behind a row, and at most so many. */
+export interface Page {
+  /** The id of the last row of the page before. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** In the order in which they were asked. */
+export interface QuestionFilter extends Page {
+  readonly runId?: string;
+  readonly status?: Question['status'];
+}
+
+/** In the order of the runs' ids, which are also the ids of the rows. */
+export interface SpendFilter extends Page {
+  readonly session?: string;
+  readonly day?: string;
+}
+
+/** In the order of their requests. */
+export interface ApprovalFilter extends Page {
   readonly runId?: string;
   readonly status?: 'open' | 'allowed' | 'denied';
-  /** The last characters of its id, at least four. */
+  /** The last characters of its id, at least four; not for a page. */
   readonly idEnd?: string;
 }

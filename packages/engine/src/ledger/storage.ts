@@ -5,9 +5,11 @@ import type {
   AttemptRow,
   HoldRow,
   IdPart,
+  QuestionFilter,
   QuestionRow,
   RunFilter,
   SlotRow,
+  SpendFilter,
   SpendRow,
   ThreadFilter,
 } from './contract.ts';
@@ -51,9 +53,9 @@ export interface Storage extends LedgerView {
   runs(filter: RunFilter): RunState[];
   runIds(part: IdPart, limit: number): string[];
   attempts(runId: string): AttemptRow[];
-  questions(filter: { runId?: string; status?: string }): QuestionRow[];
+  questions(filter: QuestionFilter): QuestionRow[];
   approvals(filter: ApprovalFilter): ApprovalRow[];
-  spends(filter: { session?: string; day?: string }): SpendRow[];
+  spends(filter: SpendFilter): SpendRow[];
   threads(filter: ThreadFilter): ThreadRow[];
   clearProjections(): void;
 

@@ -76,14 +76,23 @@ export function answerVisits({ engine, host, answerControl, links, origins }: Vi
   };
 }
 
+/** What a visitor of the smallest scope for an operation may ask of it. */
+const LEAST = { request: {} };
+
 function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visitor>): Entrance {
+  const requireVisitor = (request: IncomingMessage): Visitor => {
+    const visitor = visitors.get(request);
+    if (visitor === undefined) throw new Error('a request without a visitor');
+    return visitor;
+  };
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
+    admitBody: (request, operation) => requireScope(requireVisitor(request), scopeOfCall(operation, LEAST)),
     async admit(request, operation, input) {
-      const visitor = visitors.get(request);
-      if (visitor === undefined) throw new Error('a request without a visitor');
+      const visitor = requireVisitor(request);
       requireScope(visitor, scopeOfCall(operation, input));
-      if (request.method !== 'GET') await recordVisit(engine, visitor, operation, input);
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        await recordVisit(engine, visitor, operation, input);
     },
   };
 }

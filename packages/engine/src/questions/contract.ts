@@ -23,7 +23,7 @@
  */
 import type { Clock } from '@caisson/ground';
 import type { DispatchRequest } from '@caisson/protocol';
-import type { Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
+import type { Emit, Ledger, QuestionFilter, QuestionRow, Recorder } from '../ledger/index.ts';
 
 export type { ApprovalRow } from '../ledger/index.ts';
 
@@ -55,7 +55,7 @@ export interface Approvals {
 
 export interface Questions<Handle> {
   /** Expires what is due, then lists. */
-  list(filter?: { runId?: string; status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
+  list(filter?: QuestionFilter): Promise<readonly QuestionRow[]>;
   /**
    * `given` is a question's id, or a run or thread that asked. Throws `QuestionClosedError` unless the question is open.
    * Null when a thread asked (Q4).

@@ -1,12 +1,14 @@
-import type { ApprovalRow, Ledger } from '../ledger/index.ts';
+import type { ApprovalRow, Ledger, Page } from '../ledger/index.ts';
+
+export interface ListedApprovals extends Page {
+  readonly runId?: string;
+  readonly openOnly?: boolean;
+}
 
 /** Approvals in the order of their requests. An open one of a run that has ended was denied with it. */
 export function listApprovals(
   ledger: Pick<Ledger, 'approvals'>,
-  { runId, openOnly = false }: { runId?: string; openOnly?: boolean } = {},
+  { openOnly = false, ...filter }: ListedApprovals = {},
 ): readonly ApprovalRow[] {
-  return ledger.approvals({
-    ...(runId === undefined ? {} : { runId }),
-    ...(openOnly ? { status: 'open' } : {}),
-  });
+  return ledger.approvals({ ...filter, ...(openOnly ? { status: 'open' } : {}) });
 }

@@ -52,6 +52,8 @@ export function describeListings(at: LedgerAtHand): void {
     expect(at.ledger.question('q_1')).toMatchObject({ status: 'answered', answer: 'blue', closedAt: AT });
     expect(at.ledger.questions({ status: 'open' })).toEqual([]);
     expect(at.ledger.questions({ runId: 'run_a' }).length).toBe(1);
+    expect(at.ledger.questions({ limit: 0 })).toEqual([]);
+    expect(at.ledger.questions({ after: 'q_1' })).toEqual([]);
     expect(at.ledger.run('run_a')).toMatchObject({ status: 'answered', continuedBy: 'run_b' });
     expect(Question.parse(at.ledger.question('q_1'))).toEqual(at.ledger.question('q_1'));
   });

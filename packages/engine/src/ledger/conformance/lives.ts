@@ -167,6 +167,10 @@ function describeMoves(at: LedgerAtHand): void {
       tokens: 0,
     });
     expect(at.ledger.spend({ session: 'day' })).toEqual([]);
+    await at.ledger.append([accepted('run_b', { session: 'night' }), { ...end, runId: 'run_b' }]);
+    const page = { session: 'night', after: 'run_a', limit: 5 };
+    expect(at.ledger.spend(page).map(({ runId }) => runId)).toEqual(['run_b']);
+    expect(at.ledger.spend({ limit: 1 }).map(({ runId }) => runId)).toEqual(['run_a']);
   });
 
   const illegal: [string, ReturnType<typeof fact>[], ReturnType<typeof fact>][] = [

@@ -116,6 +116,8 @@ function describeApprovals(at: LedgerAtHand): void {
     expect(ledger.approvals({ status: 'open', runId: 'run_a' }).length).toBe(2);
     expect(ledger.approvals({ idEnd: 'al_3' }).map(({ approvalId }) => approvalId)).toEqual(['approval_3']);
     expect(ledger.approvals({ runId: 'run_b' })).toEqual([]);
+    const page = (after: string) => ledger.approvals({ after, limit: 1 }).map((row) => row.approvalId);
+    expect([page('approval_1'), page('approval_3'), page('approval_none')]).toEqual([['approval_2'], [], []]);
     await ledger.append([finished('run_a'), approval('requested', 'approval_4')]);
     expect(seen()).toEqual([
       'approval_1 allowed user',

@@ -5,8 +5,10 @@ import type {
   ApprovalRow,
   AttemptRow,
   IdPart,
+  QuestionFilter,
   QuestionRow,
   RunFilter,
+  SpendFilter,
   SpendRow,
   ThreadFilter,
 } from '../contract.ts';
@@ -16,7 +18,8 @@ import { queuedIn } from '../project.ts';
 import { ROW_TABLES, type RowTable } from '../storage.ts';
 import { MISFILED } from './misfiled.ts';
 import { parseRow, writeRow } from './row-text.ts';
-import { selectRuns } from './select-runs.ts';
+import { selectApprovals, selectQuestions, selectSpend } from './select-pages.ts';
+import { selectRuns, type Query } from './select-runs.ts';
 import { selectThreads } from './select-threads.ts';
 import type { Statements } from './statements.ts';
 
@@ -29,6 +32,7 @@ export function createProjectionRows(statements: Statements, file: string) {
   };
   const list = <T>(sql: string, ...values: unknown[]) =>
     statements.all<{ row: string }>(sql, ...values).map(parse<T>);
+  const select = <T>({ sql, values }: Query) => list<T>(sql, ...values);
   return {
     run: (runId: string) => find<RunState>('SELECT row FROM runs WHERE run = ?', runId),
     runByIdempotencyKey: (key: string) =>
@@ -38,42 +42,23 @@ export function createProjectionRows(statements: Statements, file: string) {
     question: (questionId: string) => find<QuestionRow>('SELECT row FROM questions WHERE id = ?', questionId),
     spend: (runId: string) => find<SpendRow>('SELECT row FROM spend WHERE run = ?', runId),
     thread: (threadId: string) => find<ThreadRow>('SELECT row FROM threads WHERE id = ?', threadId),
-    threads: (filter: ThreadFilter) => {
-      const { sql, values } = selectThreads(filter);
-      return list<ThreadRow>(sql, ...values);
-    },
+    threads: (filter: ThreadFilter) => select<ThreadRow>(selectThreads(filter)),
     approval: (approvalId: string) => find<ApprovalRow>('SELECT row FROM approvals WHERE id = ?', approvalId),
     openApprovals: (runId: string) =>
       list<ApprovalRow>(
         `SELECT row FROM approvals WHERE run = ? AND +status = 'open' ORDER BY requested_offset`,
         runId,
       ),
-    runs: (filter: RunFilter) => {
-      const { sql, values } = selectRuns(filter);
-      return list<RunState>(sql, ...values);
-    },
+    runs: (filter: RunFilter) => select<RunState>(selectRuns(filter)),
     runIds: (part: IdPart, limit: number) => findRunIds(statements, part, limit),
     attempts: (runId: string) =>
       list<AttemptRow>('SELECT row FROM attempts WHERE run = ? ORDER BY attempt', runId),
-    questions: (filter: { runId?: string; status?: string }) => {
-      const { where, values } = conditions([
-        ['run', filter.runId],
-        ['status', filter.status],
-      ]);
-      return list<QuestionRow>(`SELECT row FROM questions${where} ORDER BY asked_offset`, ...values);
-    },
-    approvals: (filter: ApprovalFilter) => {
-      const { where, values } = approvalConditions(filter);
-      const sql = `SELECT row FROM approvals${where} ORDER BY requested_offset`;
-      return list<ApprovalRow>(sql, ...values).filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''));
-    },
-    spends: (filter: { session?: string; day?: string }) => {
-      const { where, values } = conditions([
-        ['session', filter.session],
-        ['day', filter.day],
-      ]);
-      return list<SpendRow>(`SELECT row FROM spend${where} ORDER BY run`, ...values);
-    },
+    questions: (filter: QuestionFilter) => select<QuestionRow>(selectQuestions(filter)),
+    approvals: (filter: ApprovalFilter) =>
+      select<ApprovalRow>(selectApprovals(filter)).filter((row) =>
+        row.approvalId.endsWith(filter.idEnd ?? ''),
+      ),
+    spends: (filter: SpendFilter) => select<SpendRow>(selectSpend(filter)),
     ...wholeTables(statements),
     put: (draft: Draft) => putRows(statements, draft),
   };
@@ -175,21 +160,4 @@ function findRunIds(statements: Statements, part: IdPart, limit: number): string
           limit,
         );
   return rows.map(({ run }) => run);
-}
-
-function approvalConditions({ runId, status, idEnd }: ApprovalFilter): ReturnType<typeof conditions> {
-  return conditions([
-    ['run', runId],
-    ['status', status],
-    ['substr(id, -4)', idEnd?.slice(-INDEXED_END)],
-  ]);
-}
-
-function conditions(columns: [string, string | number | undefined][]): { where: string; values: unknown[] } {
-  const given = columns.filter(([, value]) => value !== undefined);
-  if (given.length === 0) return { where: '', values: [] };
-  return {
-    where: ` WHERE ${given.map(([name]) => `${name} = ?`).join(' AND ')}`,
-    values: given.map(([, value]) => value),
-  };
 }
