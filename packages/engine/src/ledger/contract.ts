@@ -22,11 +22,13 @@ import type {
 } from '@caisson/protocol';
 import type { ApprovalRow } from './approval-row.ts';
 import type { ApprovalFilter, IdPart, RunFilter, ThreadFilter, WaitingBranch } from './run-filter.ts';
+import type { SpendRow } from './spend-row.ts';
 import type { VerifyAllReport, VerifyReport } from './verify-report.ts';
 import type { KeyValues, Leases } from './working-rows.ts';
 
 export * from './approval-row.ts';
 export * from './run-filter.ts';
+export type { SpendRow } from './spend-row.ts';
 export * from './verify-report.ts';
 export * from './working-rows.ts';
 
@@ -131,28 +133,6 @@ export interface AttemptRow {
 }
 
 export type QuestionRow = Readonly<Question>;
-
-/** What a run has cost. `costUsd` and `usage` on an ending are of that attempt alone. */
-export interface SpendRow {
-  readonly runId: string;
-  readonly session: string | null;
-  /** UTC day of the latest ending that counted. */
-  readonly day: string;
-  /** Sum of what is known; `null` when nothing is. Unknown is never 0. */
-  readonly costUsd: number | null;
-  /** Endings that did not report their cost. */
-  readonly unknownCosts: number;
-  /** Endings whose usage is an estimate in part; absent for none. */
-  readonly estimatedCosts?: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Input plus output. */
-  readonly tokens: number;
-  /** Read from and written to the model's cache. Absent, like the two below, in rows of older versions. */
-  readonly cacheTokens?: number;
-  readonly turns?: number;
-  readonly toolCalls?: number;
-}
 
 export interface ReadQuery {
   /** A run, or `null` for the project's stream; absent means everything in global order. */
