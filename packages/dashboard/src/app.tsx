@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { AppContext, type AppServices } from './live/app-context.ts';
 import { createClient } from './api/client.ts';
+import { keepSignedIn } from './api/keep-signed-in.ts';
 import { asProblem, type ProblemError } from './api/problem.ts';
 import {
   dropSession,
@@ -49,6 +50,7 @@ export function App() {
 function SignedIn({ session, signOut }: { session: Session; signOut: () => void }) {
   const client = useMemo(() => createClient(session.token, signOut), [session, signOut]);
   const [feed, setFeed] = useState<LiveFeed | null>(null);
+  useEffect(() => keepSignedIn(client, session, sessionStorage), [client, session]);
   useEffect(() => {
     const opened = new LiveFeed(client);
     setFeed(opened);

@@ -43,6 +43,8 @@ export const DaemonStatus = z.object({
   log: z.nullable(z.string()),
   running: count(),
   queued: count(),
+  /** How many runs of the project may be under way at once; absent from daemons of older versions. */
+  concurrency: z.optional(count()),
   /** The first of the runs that it carries out, oldest first. */
   runs: z.array(DaemonRun),
   /** Absent where none is declared. */

@@ -66,10 +66,14 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
     ['socket', status.socket],
     ...(status.url === undefined ? [] : [['dashboard', status.url] satisfies [string, Line]]),
     ...(status.log === null ? [] : [['log', status.log] satisfies [string, Line]]),
-    ['runs', `${status.running} running, ${status.queued} queued`],
+    ['runs', `${status.running} running, ${status.queued} queued${describeLimit(status)}`],
     ...summariseResidents(status),
   ];
   return [...rows.map(([name, value]) => line`${bold(name.padEnd(8))} ${value}`), ...listRuns(status)];
+}
+
+function describeLimit({ concurrency }: DaemonStatus): string {
+  return concurrency === undefined ? '' : `, at most ${concurrency} at once`;
 }
 
 function describePhase({ phase, uptimeMs, drainsUntil }: DaemonStatus): string {

@@ -51,8 +51,11 @@ export interface SpendRow {
   readonly tokens: number;
   readonly cacheTokens?: number;
   readonly agent?: string;
+  readonly runtime?: string;
   readonly models?: readonly string[];
 }
+
+export type Counted = 'tokens' | 'turns' | 'toolCalls';
 
 export interface BudgetStanding {
   readonly scope: 'session' | 'day';
@@ -60,7 +63,8 @@ export interface BudgetStanding {
   readonly spentUsd: number;
   readonly reservedUsd: number;
   readonly ceilingUsd: number | null;
-  readonly countCaps?: Partial<Record<'tokens' | 'turns' | 'toolCalls', number>>;
+  readonly countCaps?: Partial<Record<Counted, number>>;
+  readonly countsUsed?: Partial<Record<Counted, number>>;
   readonly unknownCosts: number;
   readonly estimatedCosts: number;
   readonly runCount: number;

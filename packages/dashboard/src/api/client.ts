@@ -1,5 +1,6 @@
 /** The one way to the host. Every request has the token; every error has the host's words. */
 import { toProblemError } from './problem.ts';
+import { parseSession, type Session } from './session.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -8,24 +9,52 @@ export interface Client {
   send<T>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<T>;
   /** A body that is read piece by piece. */
   open(path: string, query?: Query, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  /** Exchanges the token for a new one; the old one ends at once. */
+  rotate(): Promise<Session>;
 }
 
-export function createClient(token: string, onSignedOut: () => void): Client {
-  const request = async (path: string, init: RequestInit): Promise<Response> => {
+const CHANGES = { 'content-type': 'application/json', 'caisson-client': 'dashboard' };
+
+export function createClient(first: string, onSignedOut: () => void): Client {
+  let token = first;
+  let rotation: Promise<unknown> = Promise.resolve();
+  const ask = (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` };
-    const response = await fetch(path, { ...init, headers, cache: 'no-store' });
+    return fetch(path, { ...init, headers, cache: 'no-store' });
+  };
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
+    await rotation;
+    const used = token;
+    let response = await ask(path, init);
+    if (response.status === 401) {
+      await rotation; // it may have overtaken this request
+      if (token !== used) response = await ask(path, init);
+    }
     if (response.status === 401) onSignedOut();
     if (!response.ok) throw toProblemError(response.status, await response.text());
     return response;
   };
+  const rotateNow = async (): Promise<Session> => {
+    const response = await ask('/v1/session/rotation', { method: 'POST', headers: CHANGES, body: '{}' });
+    const text = await response.text();
+    const session = response.ok ? parseSession(text) : null;
+    if (session === null) throw toProblemError(response.status, text);
+    token = session.token;
+    return session;
+  };
   return {
+    rotate() {
+      const next = rotateNow();
+      rotation = next.catch(() => undefined);
+      return next;
+    },
     get: async (path, query, signal) =>
       readJson(await request(withQuery(path, query), { headers: {}, ...definedSignal(signal) })),
     send: async (method, path, body = {}) =>
       readJson(
         await request(path, {
           method,
-          headers: { 'content-type': 'application/json', 'caisson-client': 'dashboard' },
+          headers: CHANGES,
           body: JSON.stringify(body),
         }),
       ),

@@ -44,7 +44,8 @@ export async function exchangeLink(code: string): Promise<Session> {
   return session;
 }
 
-function parseSession(text: string | null): Session | null {
+/** Null where the text is no session. */
+export function parseSession(text: string | null): Session | null {
   if (text === null) return null;
   try {
     const value = JSON.parse(text) as Partial<Session> | null;

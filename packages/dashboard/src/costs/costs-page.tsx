@@ -1,18 +1,18 @@
 import { useState } from 'react';
-import type { BudgetStanding, SpendRow } from '../api/answers.ts';
+import type { SpendRow } from '../api/answers.ts';
 import { useQueryParams } from '../router/location.ts';
-import { Badge } from '../ui/status-badge.tsx';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { formatCount, formatUsd, plural } from '../ui/format.ts';
 import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
 import { Section } from '../ui/section.tsx';
+import { Caps } from './caps.tsx';
 import { DayChart } from './day-chart.tsx';
-import { byCost, groupSpend, modelsOf, sumSpend, type SpendSum } from './group-spend.ts';
+import { agentOf, byCost, groupSpend, modelsOf, sumSpend, type SpendSum } from './group-spend.ts';
 import { useCosts, type Costs } from './use-costs.ts';
 
 const GROUPS: Readonly<Record<string, (row: SpendRow) => string>> = {
-  Agent: ({ agent }) => agent ?? 'unknown',
+  Agent: agentOf,
   Model: modelsOf,
   Session: ({ session }) => session ?? 'without a session',
 };
@@ -136,47 +136,6 @@ function SpendTable({ label, title, sums }: { label: string; title: string; sums
     { title: 'Runs', isNumber: true, cell: ({ runs }) => runs },
   ];
   return <DataTable label={label} columns={columns} rows={sums.slice(0, 200)} keyOf={({ name }) => name} />;
-}
-
-function Caps({ budget }: { budget: readonly BudgetStanding[] }) {
-  return (
-    <ul className="cards">
-      {budget.map((standing) => (
-        <li key={`${standing.scope}:${standing.scopeId}`} className="spread">
-          <span>
-            {standing.scope} {standing.scopeId}
-          </span>
-          <CapBar standing={standing} />
-        </li>
-      ))}
-      <li className="faint small">
-        A cap is set in caisson.yaml under <code>budget:</code>, or for one run with <code>--budget</code>.
-      </li>
-    </ul>
-  );
-}
-
-function CapBar({
-  standing: { spentUsd, reservedUsd, ceilingUsd, unknownCosts },
-}: {
-  standing: BudgetStanding;
-}) {
-  const unknown = unknownCosts > 0 ? ` + ${unknownCosts} unknown` : '';
-  const words = `${formatUsd(spentUsd)}${unknown} spent, ${formatUsd(reservedUsd)} reserved`;
-  if (ceilingUsd === null) return <span>{words}, no cap</span>;
-  const isOver = spentUsd + reservedUsd >= ceilingUsd;
-  return (
-    <span className="actions">
-      <meter
-        min={0}
-        max={ceilingUsd}
-        value={spentUsd + reservedUsd}
-        aria-label="Spent and reserved of the cap"
-      />
-      {words} of {formatUsd(ceilingUsd)}
-      {isOver ? <Badge tone="bad">reached</Badge> : null}
-    </span>
-  );
 }
 
 function NothingSpent() {

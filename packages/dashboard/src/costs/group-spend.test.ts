@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SpendRow } from '../api/answers.ts';
-import { byCost, groupSpend, modelsOf } from './group-spend.ts';
+import { agentOf, byCost, groupSpend, modelsOf } from './group-spend.ts';
 
 const row = (session: string, costUsd: number | null, more: Partial<SpendRow> = {}): SpendRow => ({
   ...{ runId: 'r', session, day: '2026-01-01', costUsd, unknownCosts: costUsd === null ? 1 : 0, tokens: 10 },
@@ -25,4 +25,11 @@ test('a run without a known model is under unknown', () => {
     'unknown',
     'x + y',
   ]);
+});
+
+test('a run is named by its agent, else by its runtime', () => {
+  const runtime = { runtime: 'codex' };
+  expect(
+    [row('a', 1, { agent: 'fixer', ...runtime }), row('a', 1, runtime), row('a', 1)].map(agentOf),
+  ).toEqual([...['fixer', 'codex', 'unknown']]);
 });

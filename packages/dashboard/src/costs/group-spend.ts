@@ -36,3 +36,8 @@ export function byCost(a: SpendSum, b: SpendSum): number {
 export function modelsOf({ models }: SpendRow): string {
   return models === undefined || models.length === 0 ? 'unknown' : models.join(' + ');
 }
+
+/** The declared agent; where none is, the runtime. */
+export function agentOf({ agent, runtime }: SpendRow): string {
+  return agent ?? runtime ?? 'unknown';
+}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Approval } from '../api/answers.ts';
 import { showControls } from '../ui/agent-text.tsx';
 import { parseRoute } from '../router/route.ts';
-import { buildInbox, chooseAfter } from './inbox-items.ts';
+import { buildInbox, followChoice, NOTHING_CHOSEN } from './inbox-items.ts';
 
 const approval = (approvalId: string, deadlineAt: string, status: Approval['status'] = 'open'): Approval => ({
   ...{
@@ -21,8 +21,21 @@ test('the call that ends soonest is first, and decided ones are gone', () => {
   const approvals = [approval('late', '2'), approval('soon', '1'), approval('done', '0', 'allowed')];
   const items = buildInbox({ approvals, questions: [], failures: [], work: [] }, new Set());
   expect(items.map(({ id }) => id)).toEqual(['soon', 'late']);
-  expect(chooseAfter(items, 'gone', 5)).toBe('late');
-  expect(chooseAfter([], 'gone', 0)).toBeNull();
+});
+
+test('a call that has just come is never chosen by itself', () => {
+  const list = (...ids: string[]) =>
+    buildInbox(
+      { approvals: ids.map((id) => approval(id, id)), questions: [], failures: [], work: [] },
+      new Set(),
+    );
+  expect(followChoice(NOTHING_CHOSEN, list(), list('a'))).toEqual({ id: null, moves: 0 });
+  expect(followChoice({ id: 'b', moves: 0 }, list('b'), list('a', 'b'))).toEqual({ id: 'b', moves: 0 });
+  expect(followChoice({ id: 'b', moves: 0 }, list('b'), list('a'))).toEqual({ id: null, moves: 1 });
+  expect(followChoice({ id: 'b', moves: 0 }, list('b', 'd'), list('a', 'c', 'd'))).toEqual({
+    ...{ id: 'd', moves: 1 },
+  });
+  expect(followChoice({ id: 'd', moves: 1 }, list('b', 'd'), list('b', 'e'))).toEqual({ id: 'b', moves: 2 });
 });
 
 test('control and direction characters become visible', () => {

@@ -31,12 +31,27 @@ export function buildInbox(sources: InboxSources, hidden: ReadonlySet<string>): 
   return items.filter(({ id }) => !hidden.has(id));
 }
 
-/** The entry to choose when the chosen one is gone: the one that took its place. */
-export function chooseAfter(
-  items: readonly InboxItem[],
-  chosen: string | null,
-  place: number,
-): string | null {
-  if (items.some(({ id }) => id === chosen)) return chosen;
-  return items[Math.min(place, items.length - 1)]?.id ?? null;
+export interface Choice {
+  /** Null until a person chooses, and when nothing is left. */
+  readonly id: string | null;
+  /** How often it changed by itself. */
+  readonly moves: number;
+}
+
+export const NOTHING_CHOSEN: Choice = { id: null, moves: 0 };
+
+/**
+ * The choice after the list has changed. It stays on its entry, wherever that is now. When that is gone, an entry that was
+ * there before is chosen, the one behind it first: what has just come was not read yet, and must not be decided by a key.
+ */
+export function followChoice(
+  { id, moves }: Choice,
+  before: readonly InboxItem[],
+  after: readonly InboxItem[],
+): Choice {
+  if (id === null || after.some((item) => item.id === id)) return { id, moves };
+  const place = before.findIndex((item) => item.id === id);
+  const known = [...before.slice(place + 1), ...before.slice(0, Math.max(0, place)).toReversed()];
+  const next = known.find((item) => after.some((other) => other.id === item.id));
+  return { id: next?.id ?? null, moves: moves + 1 };
 }

@@ -6,7 +6,7 @@ import { runPath } from '../router/route.ts';
 import { useKeys } from '../ui/keys.ts';
 import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
 import { useHiddenEntries } from './hidden-entries.ts';
-import { buildInbox, chooseAfter, type InboxItem } from './inbox-items.ts';
+import { buildInbox, followChoice, NOTHING_CHOSEN, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
 import { useInbox } from './use-inbox.ts';
 
@@ -19,14 +19,14 @@ export function InboxPage() {
     () => (sources.value === null ? [] : buildInbox(sources.value, hidden)),
     [sources.value, hidden],
   );
-  const [chosen, choose] = useChosen(items);
+  const { chosen, choose, hasJustMoved } = useChosen(items);
   const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
     if (item.kind !== 'approval') return;
     void action
       .run(() => client.send('POST', `/v1/approvals/${item.id}/decision`, { decision }))
       .then(() => sources.reload());
   };
-  useInboxKeys(items, chosen, { choose, decide, hide });
+  useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || hasJustMoved() });
   return (
     <div className="page inbox">
       <h1>Inbox</h1>
@@ -68,23 +68,40 @@ function NothingWaits() {
   );
 }
 
-function useChosen(items: readonly InboxItem[]): [string | null, (id: string) => void] {
-  const [wanted, setWanted] = useState<string | null>(null);
-  const place = useRef(0);
-  const chosen = chooseAfter(items, wanted, place.current);
+/** Long enough to see that another entry is chosen now. */
+const SEEN_MS = 700;
+
+interface Chosen {
+  readonly chosen: string | null;
+  choose(id: string): void;
+  /** The choice changed by itself a moment ago: a key that is on its way was meant for the entry before. */
+  hasJustMoved(): boolean;
+}
+
+function useChosen(items: readonly InboxItem[]): Chosen {
+  const [state, setState] = useState({ choice: NOTHING_CHOSEN, items });
+  const movedAt = useRef(-SEEN_MS);
+  if (state.items !== items) setState({ choice: followChoice(state.choice, state.items, items), items });
+  const { id, moves } = state.choice;
   useEffect(() => {
-    place.current = Math.max(
-      0,
-      items.findIndex(({ id }) => id === chosen),
-    );
-  }, [items, chosen]);
-  return [chosen, setWanted];
+    if (moves > 0) movedAt.current = performance.now();
+  }, [moves]);
+  return {
+    chosen: id,
+    choose: (wanted) => {
+      movedAt.current = -SEEN_MS;
+      setState((before) => ({ ...before, choice: { ...before.choice, id: wanted } }));
+    },
+    hasJustMoved: () => performance.now() - movedAt.current < SEEN_MS,
+  };
 }
 
 interface Deeds {
   choose(id: string): void;
   decide(item: InboxItem, decision: 'allow' | 'deny'): void;
   hide(id: string): void;
+  /** Keys that decide do nothing now. */
+  isHeld(): boolean;
 }
 
 function useInboxKeys(items: readonly InboxItem[], chosen: string | null, deeds: Deeds): void {
@@ -95,6 +112,7 @@ function useInboxKeys(items: readonly InboxItem[], chosen: string | null, deeds:
     if (target !== undefined) deeds.choose(target.id);
     if (key === 'j' || key === 'k') return true;
     if (item === undefined || event.repeat) return false;
+    if ((key === 'a' || key === 'd') && deeds.isHeld()) return true;
     if (key === 'a' && item.kind === 'approval') deeds.decide(item, 'allow');
     else if (key === 'd' && item.kind === 'approval') deeds.decide(item, 'deny');
     else if (key === 'd' && item.kind !== 'question') deeds.hide(item.id);

@@ -17,22 +17,18 @@ import { useNow } from '../ui/use-now.ts';
 interface Pool {
   readonly status: DaemonStatus;
   readonly runs: readonly ListedRun[];
-  /** How many may run at once: the newest queued run has recorded it. */
-  readonly limit: number | null;
 }
+
+const MAX_LISTED = 200;
 
 export function PoolPage() {
   const { client } = useApp();
   const load = async (signal: AbortSignal): Promise<Pool> => {
     const [status, runs] = await Promise.all([
       client.get<DaemonStatus>('/v1/status', {}, signal),
-      client.get<ListedRun[]>('/v1/runs', { status: 'queued,running', limit: 200 }, signal),
+      client.get<ListedRun[]>('/v1/runs', { status: 'queued,running', limit: MAX_LISTED }, signal),
     ]);
-    const last = runs.findLast((run) => run.status === 'queued');
-    const path = `/v1/runs/${last?.runId ?? ''}/events`;
-    const events =
-      last === undefined ? [] : await client.get<{ type: string; limit?: number }[]>(path, {}, signal);
-    return { status, runs, limit: events.find(({ type }) => type === 'run.queued')?.limit ?? null };
+    return { status, runs };
   };
   const { value, problem } = useAnswer('pool', load, ({ type }) =>
     /^(dispatch\.|run\.(queued|placed))/.test(type),
@@ -48,16 +44,16 @@ export function PoolPage() {
   );
 }
 
-function PoolBody({ pool: { status, runs, limit } }: { pool: Pool }) {
+function PoolBody({ pool: { status, runs } }: { pool: Pool }) {
   return (
     <>
       <Section title="Daemon">
         <Facts
           facts={[
             ['Phase', status.phase],
-            ['Running', status.running],
-            ['Queued', status.queued],
-            ['At once', limit ?? 'no run waits for a slot'],
+            ['Running', countOf(runs, 'running')],
+            ['Queued', countOf(runs, 'queued')],
+            ['At most at once', status.concurrency ?? 'unknown'],
             ['Up for', formatMs(status.uptimeMs)],
             ['Version', status.version],
             ['Process', status.pid],
@@ -73,6 +69,12 @@ function PoolBody({ pool: { status, runs, limit } }: { pool: Pool }) {
       </Section>
     </>
   );
+}
+
+/** Of all processes of the project: they share the slots. */
+function countOf(runs: readonly ListedRun[], status: ListedRun['status']): string {
+  const found = runs.filter((run) => run.status === status).length;
+  return runs.length < MAX_LISTED ? String(found) : `${found} or more`;
 }
 
 function UnderWay({ runs }: { runs: readonly ListedRun[] }) {

@@ -30,7 +30,7 @@ export function EvidenceTab({ runId, events }: { runId: string; events: readonly
   const save = async () =>
     saveBlob(
       await new Response(await client.open(`/v1/runs/${runId}/export`)).blob(),
-      `${runId}.evidence.json`,
+      `${runId}.caisson.tar`,
     );
   return (
     <Section title="Evidence">

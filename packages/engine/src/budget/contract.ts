@@ -59,6 +59,8 @@ export interface BudgetStanding {
   readonly ceilingUsd: number | null;
   /** Caps beside the one on money; absent where there is none. */
   readonly countCaps?: Partial<Record<'tokens' | 'turns' | 'toolCalls', number>>;
+  /** What counts against each of them: of runs that have ended, and of those under way. */
+  readonly countsUsed?: Partial<Record<'tokens' | 'turns' | 'toolCalls', number>>;
   /** Endings of runs that use a model, without a known cost. */
   readonly unknownCosts: number;
   /** Runs whose usage is an estimate in part. */

@@ -19,15 +19,17 @@ export interface CountedScope {
   readonly held: readonly Reservation[];
 }
 
-/** The caps on counts that a scope has. */
+/** The caps on counts that a scope has, and what is used of each. */
 export function countCapsOf(
   settings: BudgetSettings,
-  scope: CountedScope['scope'],
-): Pick<BudgetStanding, 'countCaps'> {
-  const set = COUNTED.map((counted) => [counted, settings[SETTINGS[scope][counted]]] as const).filter(
+  scope: CountedScope,
+): Pick<BudgetStanding, 'countCaps' | 'countsUsed'> {
+  const caps = COUNTED.map((counted) => [counted, settings[SETTINGS[scope.scope][counted]]] as const).filter(
     ([, cap]) => cap != null,
   );
-  return set.length === 0 ? {} : { countCaps: Object.fromEntries(set) };
+  if (caps.length === 0) return {};
+  const used = caps.map(([counted]) => [counted, usedOf(scope, counted)] as const);
+  return { countCaps: Object.fromEntries(caps), countsUsed: Object.fromEntries(used) };
 }
 
 export function hasCountCaps(settings: BudgetSettings): boolean {

@@ -27,7 +27,7 @@ export function createScopes({ settings, books, today }: BudgetOptions): Scopes 
       spentUsd: sum(rows.map((row) => row.costUsd ?? 0)),
       reservedUsd: promisedUsd(held, viewer, counts),
       ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
-      ...countCapsOf(settings, scope),
+      ...countCapsOf(settings, { scope, scopeId, spent: rows, held }),
       unknownCosts: sum(rows.map((row) => row.unknownCosts)),
       estimatedCosts: sum(rows.map((row) => row.estimatedCosts ?? 0)),
       runCount: rows.length,

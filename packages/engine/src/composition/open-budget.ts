@@ -26,7 +26,7 @@ export function openBudget(
       rows: ledger.kv,
     },
     today: () => clock.now().toISOString().slice(0, 10),
-    onUpdate: ({ unknownCosts: _unknown, countCaps: _caps, ...standing }) =>
+    onUpdate: ({ unknownCosts: _unknown, countCaps: _caps, countsUsed: _used, ...standing }) =>
       bus.emit(BusTopic.BUDGET_UPDATED, standing),
   });
 }

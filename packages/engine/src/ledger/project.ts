@@ -64,7 +64,7 @@ export function project(event: ProjectedEvent, draft: Draft): void {
   projectQuestion(draft, event);
   projectApprovals(draft, event);
   projectThreads(draft, event);
-  const spend = projectSpend(draft.spend(event.runId), event, run?.session ?? null);
+  const spend = projectSpend(draft.spend(event.runId), event, run);
   if (spend !== null) draft.putSpend(spend);
 }
 
@@ -190,7 +190,7 @@ export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): A
 export function projectSpend(
   row: SpendRow | null,
   event: ProjectedEvent,
-  session: string | null,
+  run: RunState | null,
 ): SpendRow | null {
   const type = knownTypeOf(event);
   if (type !== 'attempt.ended' && !isTerminal(type)) return null;
@@ -199,20 +199,24 @@ export function projectSpend(
   const inputTokens = (row?.inputTokens ?? 0) + (usage?.inputTokens ?? 0);
   const outputTokens = (row?.outputTokens ?? 0) + (usage?.outputTokens ?? 0);
   const estimatedCosts = (row?.estimatedCosts ?? 0) + (isEstimated(event) ? 1 : 0);
-  return {
+  const models = new Set([...(row?.models ?? []), ...(usage?.models ?? [])]);
+  return definedOnly({
     runId: event.runId ?? '',
-    session,
+    session: run?.session ?? null,
     day: event.at.slice(0, 10),
     costUsd: cost === undefined ? (row?.costUsd ?? null) : (row?.costUsd ?? 0) + cost,
     unknownCosts: (row?.unknownCosts ?? 0) + (cost === undefined ? 1 : 0),
-    ...(estimatedCosts === 0 ? {} : { estimatedCosts }),
+    estimatedCosts: estimatedCosts === 0 ? undefined : estimatedCosts,
     inputTokens,
     outputTokens,
     tokens: inputTokens + outputTokens,
     cacheTokens: (row?.cacheTokens ?? 0) + (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0),
     turns: (row?.turns ?? 0) + (usage?.turns ?? 0),
     toolCalls: (row?.toolCalls ?? 0) + (usage?.toolCalls ?? 0),
-  };
+    agent: run?.agent,
+    runtime: run?.runtime,
+    models: models.size === 0 ? undefined : [...models].sort(),
+  });
 }
 
 /** What an ending of an attempt or of a run says of its costs; nothing where this version cannot read it. */

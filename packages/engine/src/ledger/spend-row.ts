@@ -18,4 +18,9 @@ export interface SpendRow {
   readonly cacheTokens?: number;
   readonly turns?: number;
   readonly toolCalls?: number;
+  /** Who worked: the declared agent, and the runtime. Absent where the acceptance does not say. */
+  readonly agent?: string;
+  readonly runtime?: string;
+  /** Every model that answered, sorted; absent for none. What each of them cost is not known. */
+  readonly models?: readonly string[];
 }

@@ -99,7 +99,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
-    status: () => ({ ...describeStatus(engine, own, life, server), ...residents.status() }),
+    status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
     reload: () => reload(caisson, notifier, residents),
@@ -168,7 +168,7 @@ function gateCaisson(caisson: Caisson, gate: Gate, { api }: ServedResidents): Ca
 }
 
 function describeStatus(
-  { ledger, clock, config }: Engine,
+  { engine: { ledger, clock, config }, readConfig }: OpenedHost,
   own: DaemonIdentity,
   life: DaemonLife,
   { socket, face }: DaemonServer,
@@ -187,6 +187,7 @@ function describeStatus(
     log: findOwnLog(config.stateDir),
     running,
     queued: rows.length - running,
+    concurrency: readConfig().limits.concurrency,
     runs: rows.slice(0, MAX_NAMED_RUNS).map(({ runId, status, description, acceptedAt }) => ({
       runId,
       status: status === 'running' ? 'running' : 'queued',

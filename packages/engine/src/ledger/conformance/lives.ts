@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { IllegalTransitionError } from '../errors.ts';
-import { accepted, AT, fact, finished, launched, started, question } from '../fixtures/sample-events.ts';
+import {
+  accepted,
+  AT,
+  fact,
+  finished,
+  launched,
+  question,
+  started,
+  usageOf,
+} from '../fixtures/sample-events.ts';
 import { useLedger, type LedgerAtHand, type OpenLedger } from './open-ledger.ts';
 import { describeBranches } from './branches.ts';
 import { describeListings, describeRebuilding } from './listings.ts';
@@ -14,6 +23,7 @@ export function describeLives(open: OpenLedger): void {
     describeBranches(at);
     describeAfterwards(at);
     describeAttempts(at);
+    describeSpending(at);
     describeMoves(at);
     describeListings(at);
     describeRebuilding(at);
@@ -152,8 +162,22 @@ function describeAttempts(at: LedgerAtHand): void {
         cacheTokens: 0,
         turns: 0,
         toolCalls: 0,
+        runtime: 'command',
       },
     ]);
+  });
+}
+
+function describeSpending(at: LedgerAtHand): void {
+  test('spending names the agent, the runtime and every model of all attempts', async () => {
+    const ended = { failure: { reason: 'crashed', detail: '' }, nextAttempt: 2, delayMs: 0 };
+    await at.ledger.append([
+      accepted('run_a', { agent: 'fixer', runtime: 'codex' }),
+      launched('run_a', 1),
+      { ...fact('run_a', { ...ended, usage: usageOf('z', 'b') }), type: 'attempt.ended' },
+      { ...finished('run_a', 1), data: { durationMs: 1, usage: usageOf('b', 'a') } },
+    ]);
+    expect(at.ledger.spend()).toMatchObject([{ agent: 'fixer', runtime: 'codex', models: ['a', 'b', 'z'] }]);
   });
 }
 

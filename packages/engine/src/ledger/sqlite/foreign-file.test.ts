@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
-import { accepted, approval, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
+import { accepted, approval, AT, fact, finished, launched, usageOf } from '../fixtures/sample-events.ts';
 import { threadAccepted, threadStarted } from '../fixtures/sample-threads.ts';
 import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
 import { latestVersion, MIGRATIONS } from './schema.ts';
@@ -279,6 +279,31 @@ describe('a file that is not our ledger', () => {
     expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [], runs: 1 });
     await migrated.close();
     expect(() => openSqliteStorage(file, MIGRATIONS.slice(0, 7))).toThrow(LedgerTooNewError);
+  });
+
+  test('a ledger of the eighth version learns who spent', async () => {
+    const ledger = openLedger(file);
+    const end = (...models: string[]) => ({ durationMs: 1, usage: usageOf(...models) });
+    await ledger.append([
+      accepted('run_a', { agent: 'fixer' }),
+      { ...finished('run_a', 0), data: end('z', 'a') },
+      accepted('run_b'),
+      finished('run_b', 0),
+    ]);
+    const before = ledger.spend();
+    expect(before).toMatchObject([
+      { agent: 'fixer', runtime: 'command', models: ['a', 'z'] },
+      { runtime: 'command' },
+    ]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`UPDATE spend SET row = json_remove(row, '$.agent', '$.runtime', '$.models', '$.check');
+      DELETE FROM schema_versions WHERE version > 8; PRAGMA user_version = 8;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.spend()).toEqual(before);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
   });
 
   test('a migration that fails leaves the old version behind', async () => {

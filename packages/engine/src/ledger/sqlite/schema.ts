@@ -208,6 +208,23 @@ CREATE INDEX threads_by_workflow ON threads (workflow, accepted_offset);
 CREATE INDEX threads_by_workflow_status ON threads (workflow, status, accepted_offset);
 `,
   },
+  {
+    version: 9,
+    sql: `
+-- What a run cost is added up by agent and by model, too. As above, a changed row loses its check.
+UPDATE spend SET row = json_patch(json_remove(spend.row, '$.check'),
+    json_object('agent', runs.row ->> '$.agent', 'runtime', runs.row ->> '$.runtime'))
+  FROM runs WHERE runs.run = spend.run AND json_valid(runs.row) AND json_valid(spend.row);
+WITH used AS (
+  SELECT DISTINCT e.run, m.value AS model
+  FROM events e, json_each(CASE WHEN json_valid(e.data) THEN e.data ELSE '{}' END, '$.usage.models') m
+  WHERE e.type IN ('attempt.ended', 'dispatch.finished', 'dispatch.failed', 'dispatch.cancelled', 'dispatch.needs_input')
+    AND e.version = 1
+), listed AS (SELECT run, json_group_array(model) AS models FROM (SELECT * FROM used ORDER BY run, model) GROUP BY run)
+UPDATE spend SET row = json_set(json_remove(spend.row, '$.check'), '$.models', json(listed.models))
+  FROM listed WHERE listed.run = spend.run AND json_valid(spend.row);
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */
