@@ -11,7 +11,8 @@ import { answerBytes } from './answer-bytes.ts';
 import type { ApiHost, Entrance } from './contract.ts';
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
 import { InputInvalidError, toProblem } from './problems.ts';
-import { encodeEvents, offsetOf, sendEvents, seqOf, sendStream, untilClosed } from './send-stream.ts';
+import { encodeEvents, offsetOf, sendEvents, seqOf } from './send-events.ts';
+import { sendStream, untilClosed } from './send-stream.ts';
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
