@@ -21,4 +21,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   telemetry: './telemetry.ts',
   top: './top.ts',
   residents: './residents.ts',
+  sse: './sse.ts',
 };

@@ -2,13 +2,14 @@
 // without a daemon and with one.
 // The peer is top of procps with the same interval, on the same machine at the same time. Needs a build.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { openProject, type Project } from '../tests/e2e/open-project.ts';
 import type { BenchRow } from './bench-row.ts';
+import { readCpuMs } from './read-cpu.ts';
 
 const CLI = fileURLToPath(new URL('../packages/cli/bin/caisson.js', import.meta.url));
 const RUNS = 16;
@@ -91,10 +92,4 @@ function openOnTerminal(
     },
   );
   return { child, pid: () => Number(readFileSync(file, 'utf8')) };
-}
-
-function readCpuMs(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const spent = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'));
-  return spent.reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e6, 0);
 }

@@ -7,6 +7,7 @@ import { createCaisson, type Caisson } from 'caisson';
 
 import type { BenchRow } from '../bench-row.ts';
 import { createScratch } from '../dispatch/scratch.ts';
+import { readCpuMs } from '../read-cpu.ts';
 
 const [WORKERS, WATCHED_SECONDS] = parseSize(process.env['CAISSON_BENCH_IDLE'] ?? '16x45'); // several heartbeats of each
 const WATCHED_MS = WATCHED_SECONDS * 1000;
@@ -63,12 +64,6 @@ function readChildrenCpuMs(): Map<string, number> {
     readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
   );
   return new Map(pids.map((pid) => [pid, readCpuMs(pid)]));
-}
-
-function readCpuMs(pid: string): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const spent = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'));
-  return spent.reduce((sum, line) => sum + Number(line.split(' ')[0]) / 1e6, 0);
 }
 
 async function hasStarted(run: Awaited<ReturnType<Caisson['dispatch']>>): Promise<void> {

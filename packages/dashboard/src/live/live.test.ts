@@ -1,8 +1,9 @@
 import type { EventEnvelope } from '@caisson/protocol';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { FeedPosition, resolveWaitMs } from './feed-position.ts';
 import { addEvents, MAX_KEPT, NO_EVENTS } from './run-events.ts';
 import { readRecords, SseReader } from './sse-reader.ts';
+import { Throttled } from './throttled.ts';
 
 const event = (seq: number): EventEnvelope => ({
   ...{ type: 'warning', version: 1, runId: 'run_1', attempt: 1, seq, offset: seq, at: '', trace: '' },
@@ -70,4 +71,21 @@ test('a heartbeat is seen as life, and as no record', async () => {
   const found = [];
   for await (const record of readRecords(stream)) found.push(record);
   expect(found).toEqual([null, null, { event: 'message', data: 'ä' }]);
+});
+
+test('throttled work begins at once, never twice at the same time, and is done again after what came meanwhile', async () => {
+  const ends: (() => void)[] = [];
+  const throttled = new Throttled(() => new Promise((resolve) => ends.push(resolve)), 0);
+  throttled.ask();
+  expect(ends).toHaveLength(1);
+  throttled.ask();
+  throttled.ask();
+  expect(ends).toHaveLength(1);
+  ends[0]?.();
+  await vi.waitFor(() => expect(ends).toHaveLength(2));
+  throttled.stop();
+  throttled.ask();
+  ends[1]?.();
+  await Promise.resolve();
+  expect(ends).toHaveLength(2);
 });

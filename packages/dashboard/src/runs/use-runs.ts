@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { useApp } from '../live/app-context.ts';
-import { useGathered } from '../live/use-answer.ts';
 import { useFeed } from '../live/use-feed.ts';
+import { useThrottled } from '../live/use-throttled.ts';
 import { RunPager } from './run-pager.ts';
 import type { RunsFilter } from './runs-filter.ts';
 
-const GATHER_MS = 300;
+/** What happens is on the screen at once, and of much that happens so often. */
+const AGAIN_MS = 100;
 const REFRESH_MS = 5000;
 
 /** The runs of a filter, as live as the feed is. */
@@ -22,12 +23,12 @@ export function useRuns(filter: RunsFilter): RunPager {
     return () => clearInterval(timer);
   }, [pager]);
   const changed = useRef(new Set<string>());
-  const refresh = useGathered(() => {
+  const refresh = useThrottled(() => {
     const ids = changed.current;
     changed.current = new Set();
-    void pager.refresh(ids);
-  }, GATHER_MS);
-  const refreshHead = useGathered(() => void pager.refreshHead(), GATHER_MS);
+    return pager.refresh(ids);
+  }, AGAIN_MS);
+  const refreshHead = useThrottled(() => pager.refreshHead(), AGAIN_MS);
   useFeed({
     onEvent: ({ type, runId, seq }) => {
       if (runId === null || (seq === 0 && type !== 'run.placed')) return;

@@ -12,7 +12,8 @@ import type { ApiHost, Entrance } from './contract.ts';
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
 import { InputInvalidError, toProblem } from './problems.ts';
 import { readInput, type Call } from './read-input.ts';
-import { encodeEvents, offsetOf, sendEvents, seqOf, sendStream, untilClosed } from './send-stream.ts';
+import { encodeEvents, offsetOf, sendEvents, seqOf } from './send-events.ts';
+import { sendStream, untilClosed } from './send-stream.ts';
 
 type Api = Hono<{ Bindings: HttpBindings }>;
 

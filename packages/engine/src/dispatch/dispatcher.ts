@@ -1,19 +1,11 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import { shareTurn, takeTurn } from '@caisson/ground';
-import {
-  FIRST_EPOCH,
-  isRecord,
-  toEnvelope,
-  type DispatchResult,
-  type EventEnvelope,
-} from '@caisson/protocol';
+import { FIRST_EPOCH, isRecord, type DispatchResult } from '@caisson/protocol';
 import {
   DEFAULT_POOL,
   LedgerGoneError,
   NO_ATTEMPT,
   RunTakenOverError,
-  type EventFeed,
-  type FeedQuery,
   type RunRecord,
 } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
@@ -50,6 +42,7 @@ import {
 } from '../admission/index.ts';
 import { describeRun } from './describe-run.ts';
 import { createQueueWatch } from './queue-watch.ts';
+import { readEvents } from './read-events.ts';
 import { recoverRun } from '../recovery/index.ts';
 
 export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
@@ -173,11 +166,6 @@ function createHandle(
       return messageId;
     },
   };
-}
-
-/** A feed in the form that people and programs see. */
-export async function* readEvents(feed: EventFeed, query: FeedQuery): AsyncGenerator<EventEnvelope> {
-  for await (const event of feed.read(query)) yield toEnvelope(event);
 }
 
 async function driveToEnd(

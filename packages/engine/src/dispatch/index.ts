@@ -1,3 +1,4 @@
-export { createDispatcher, readEvents } from './dispatcher.ts';
+export { createDispatcher } from './dispatcher.ts';
+export { readEvents } from './read-events.ts';
 export { describeRun } from './describe-run.ts';
 export { createRequestHandler } from './request-handler.ts';

@@ -11,6 +11,7 @@ import {
   type PlacedEvent,
 } from './live-event.ts';
 import { MAX_WAITING } from './live-queue.ts';
+import type { SharedReads } from './shared-reads.ts';
 
 const PAGE = 500;
 /** A change of another process that the watch did not report is found after this. */
@@ -35,6 +36,7 @@ export interface FeedQuery extends EventFilter {
 
 interface ReaderRooms {
   readonly ledger: Pick<Ledger, 'read'>;
+  readonly shared: SharedReads;
   readonly clock: Pick<Clock, 'setTimer'>;
 }
 
@@ -140,10 +142,11 @@ export class FeedReader {
     return merged;
   }
 
-  #readStored(): StoredEvent[] {
-    const { runId } = this.#query;
-    const after = this.#cursor;
-    return this.#rooms.ledger.read({ ...definedOnly({ runId }), after, limit: PAGE });
+  /** The last page has all that is there now, so it is not another reader's. */
+  #readStored(): readonly StoredEvent[] {
+    const { runId, until } = this.#query;
+    const source = until?.aborted === true ? this.#rooms.ledger : this.#rooms.shared;
+    return source.read({ ...definedOnly({ runId }), after: this.#cursor, limit: PAGE });
   }
 
   /** F3: what was recorded is in the ledger, and the rest is counted. */

@@ -12,6 +12,7 @@ import { FeedReader, type FeedQuery } from './feed-reader.ts';
 import type { EventFilter, PlacedEvent } from './live-event.ts';
 import { LiveQueue } from './live-queue.ts';
 import type { Recorder } from './recorder.ts';
+import { createSharedReads } from './shared-reads.ts';
 
 export type { FeedQuery } from './feed-reader.ts';
 
@@ -33,9 +34,11 @@ export function createFeed({ ledger, recorder, clock }: FeedRooms): EventFeed {
   const readers = new Set<FeedReader>();
   const queues = new Set<LiveQueue>();
   const closing = new AbortController();
+  const shared = createSharedReads(ledger);
   let stopWatching: (() => void) | null = null;
   let lastOffset = 0;
   recorder.listen((event) => {
+    shared.forget();
     lastOffset = Math.max(lastOffset, event.offset);
     const placed = { event, place: event.seq > 0 ? event.offset : lastOffset };
     for (const reader of readers) reader.push(placed);
@@ -47,6 +50,7 @@ export function createFeed({ ledger, recorder, clock }: FeedRooms): EventFeed {
   const add = (reader: FeedReader): void => {
     readers.add(reader);
     stopWatching ??= ledger.watch(({ origin }) => {
+      shared.forget();
       if (origin === 'other') for (const each of readers) each.lookAgain();
     });
   };
@@ -58,9 +62,12 @@ export function createFeed({ ledger, recorder, clock }: FeedRooms): EventFeed {
   };
   return {
     async *read(query = {}) {
-      const reader = new FeedReader({ ledger, clock }, { ...query, signal: orStopped(query.signal) });
+      const reader = new FeedReader({ ledger, shared, clock }, { ...query, signal: orStopped(query.signal) });
       add(reader);
-      const stopOthers = query.others?.((live) => reader.pushOfOther(live));
+      const stopOthers = query.others?.((live) => {
+        shared.forget();
+        reader.pushOfOther(live);
+      });
       try {
         yield* reader.read();
       } finally {
