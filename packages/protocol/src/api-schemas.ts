@@ -103,7 +103,18 @@ export const ApiInputs = {
   cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
   send: z.strictObject({ ...named, body: z.string() }),
   questions: z.strictObject({ status: z.optional(z.enum(['open', 'answered', 'expired'])) }),
-  answer: z.strictObject({ question: z.string(), answer: z.string(), caller: Caller }),
+  answer: z.strictObject({
+    question: z.string(),
+    answer: z.string(),
+    caller: Caller,
+    /** Variables of the run that continues: values, and names that are passed on from the caller. */
+    given: z.optional(
+      z.strictObject({
+        env: z.optional(z.record(z.string(), z.string())),
+        passEnv: z.optional(z.readonly(z.array(z.string()))),
+      }),
+    ),
+  }),
   approvals: z.strictObject({ all: z.optional(textFlag()) }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
   spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()) }),
