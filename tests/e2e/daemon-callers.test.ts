@@ -67,15 +67,6 @@ function findOnDisk({ root, env }: Project, text: string): string[] {
   return found.toString().split('\n').filter(Boolean);
 }
 
-/** The files of the recorded requests. */
-function listRequests({ root }: Project): string[] {
-  const accepted = openedLedger(join(root, '.caisson')).read({ types: ['dispatch.accepted'] });
-  return accepted
-    .map(({ data }) => data.requestRef?.replace(/^sha256:/, '') ?? '')
-    .map((digest) => join(root, '.caisson/store/blobs', digest.slice(0, 2), digest.slice(2)))
-    .toSorted();
-}
-
 function hostOf(project: Project, runId: string): string | undefined {
   return openedLedger(join(project.root, '.caisson')).run(runId)?.host;
 }
@@ -86,10 +77,13 @@ describe('the variables of a caller', { timeout: LIMIT_MS }, () => {
     await serve(project);
     const callers = ['first', 'second'].map((name) => createCaller(project, name));
     const digest = (name: string): string => `printf %s "$${name}" | sha256sum | cut -c1-64`;
-    const script = `which-caller; ${['PASSED', 'HIDDEN', 'FROM_HOME'].map(digest).join('; ')}; echo ready; read line`;
+    const script = `which-caller; ${['PASSED', 'LITERAL', 'HIDDEN', 'FROM_HOME'].map(digest).join('; ')}; echo ready; read line`;
+    const literal = `literal-${randomBytes(9).toString('hex')}`;
     const options = [
       '--env',
       'PASSED',
+      '--env',
+      `LITERAL=${literal}`,
       '--secret',
       'HIDDEN=env:HIDDEN',
       '--secret',
@@ -103,7 +97,7 @@ describe('the variables of a caller', { timeout: LIMIT_MS }, () => {
     });
     for (const { shown } of running) await until('it is ready', () => shown.text.includes('ready'), 60_000);
     const look = (): string[] =>
-      callers.flatMap(({ canaries }) => canaries.flatMap((text) => findOnDisk(project, text)));
+      [literal, ...callers.flatMap(({ canaries }) => canaries)].flatMap((text) => findOnDisk(project, text));
     const during = look();
     for (const { child } of running) child.stdin?.end('go\n');
     for (const { caller, ended } of running) {
@@ -111,40 +105,42 @@ describe('the variables of a caller', { timeout: LIMIT_MS }, () => {
       const [, , passed, hidden, token] = caller.canaries.map(sha256);
       expect([code, stdout, stderr]).toEqual([
         0,
-        [caller.name, passed, hidden, token, 'ready', ''].join('\n'),
+        [caller.name, passed, sha256(literal), hidden, token, 'ready', ''].join('\n'),
         expect.not.stringContaining('goes on without it'),
       ]);
     }
-    // What `--env` gives is a part of the task: it is in the request that a retry repeats, and nowhere else.
-    const requests = listRequests(project);
-    expect([during, look()].map((files) => files.toSorted())).toEqual([requests, requests]);
+    expect([during, look()]).toEqual([[], []]);
     const log = readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8');
     expect(log.match(/ started \(command\)/g)).toHaveLength(2);
   });
 
-  it('are missed by a retry of a caller that lacks them, which is refused', async () => {
+  it('are missed by a retry of a caller that lacks them, which fails as fetch-failed', async () => {
     const project = createProject();
     await serve(project);
-    const words = [
-      'run',
-      '-o',
-      'json',
-      '--secret',
-      'TOKEN=env:CALLERS_TOKEN',
-      '--',
-      'sh',
-      '-c',
-      'test -n "$TOKEN"',
-    ];
-    const env = { ...project.env, CALLERS_TOKEN: 'token-of-this-caller' };
-    const { runId, status } = JSON.parse((await call(project, env, ...words)).stdout) as DispatchResult;
+    const given = ['--env', 'PASSED', '--env', 'LITERAL=its-value', '--secret', 'TOKEN=env:CALLERS_TOKEN'];
+    const test = 'test "$PASSED $LITERAL" = "passed-on its-value" && test -n "$TOKEN"';
+    const env = { ...project.env, PASSED: 'passed-on', CALLERS_TOKEN: 'token-of-this-caller' };
+    const first = await call(project, env, 'run', '-o', 'json', ...given, '--', 'sh', '-c', test);
+    const { runId, status } = JSON.parse(first.stdout) as DispatchResult;
     expect(status).toBe('done');
-    const lacking = await call(project, project.env, 'retry', runId);
-    expect([lacking.code, lacking.stderr]).toEqual([
-      2,
-      expect.stringContaining('the environment variable CALLERS_TOKEN is not set'),
-    ]);
-    expect(await call(project, env, 'retry', runId)).toMatchObject({ code: 0 });
+    const retry = async (variables: Record<string, string>, ...words: string[]): Promise<DispatchResult> =>
+      JSON.parse(
+        (await call(project, variables, 'retry', runId, '-o', 'json', ...words)).stdout,
+      ) as DispatchResult;
+    const { CALLERS_TOKEN: _token, ...lacksToken } = env;
+    const { PASSED: _passed, ...lacksPassed } = env;
+    const literal = ['--env', 'LITERAL=its-value'];
+    for (const [lacking, missing] of [
+      [await retry(env), '--env LITERAL='],
+      [await retry(lacksPassed, ...literal), 'PASSED is missing'],
+      [await retry(lacksToken, ...literal), 'CALLERS_TOKEN is not set'],
+    ] as const)
+      expect(lacking).toMatchObject({
+        status: 'error',
+        failure: { reason: 'fetch-failed', detail: expect.stringContaining(missing) as string },
+      });
+    const again = await retry(env, ...literal);
+    expect(again.status).toBe('done');
   });
 
   it('are gone when its run is adopted: that gets no further attempt, and a retry needs them again', async () => {
@@ -165,8 +161,8 @@ describe('the variables of a caller', { timeout: LIMIT_MS }, () => {
     await untilStatus(project, runId, 'error');
     expect((await show(project, runId)).failure).toMatchObject({ reason: 'crashed' });
     expect(ledger.attempts(runId)).toHaveLength(1);
-    const lacking = await call(project, project.env, 'retry', runId);
-    expect([lacking.code, lacking.stderr]).toEqual([2, expect.stringContaining('CALLERS_TOKEN is not set')]);
+    const lacking = await call(project, project.env, 'retry', runId, '-o', 'json');
+    expect(JSON.parse(lacking.stdout)).toMatchObject({ failure: { reason: 'fetch-failed' } });
   });
 
   it('that it no longer has when its run begins end that as fetch-failed', async () => {

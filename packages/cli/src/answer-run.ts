@@ -5,8 +5,9 @@ export async function answerRun(
   caisson: Pick<Caisson, 'answer'>,
   question: string,
   answer: string,
+  given?: Parameters<Caisson['answer']>[2],
 ): Promise<RunHandle> {
-  const handle = await caisson.answer(question, answer);
+  const handle = await caisson.answer(question, answer, given);
   if (handle === null) throw new Error(`no run continues after the answer to ${question}`);
   return handle;
 }

@@ -19,7 +19,13 @@ import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
 import type { DiscoveredRuntime } from './discovery/index.ts';
-import type { Attachment, DispatchRequest, ReadOptions, RunHandle } from './admission/index.ts';
+import type {
+  Attachment,
+  DispatchRequest,
+  GivenVariables,
+  ReadOptions,
+  RunHandle,
+} from './admission/index.ts';
 import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { Page, QuestionFilter, QuestionRow, RunFilter, SpendFilter, SpendRow } from './ledger/index.ts';
@@ -204,8 +210,11 @@ export interface Caisson {
   ): Promise<DispatchRequest>;
   send(run: string, body: string): Promise<string>;
   questions(filter?: Omit<QuestionFilter, 'runId'>): Promise<readonly QuestionRow[]>;
-  /** Answers a question by its id, its run or its thread; resolves with the run that continues, or null for a thread. */
-  answer(question: string, answer: string): Promise<RunHandle | null>;
+  /**
+   * Answers a question by its id, its run or its thread; resolves with the run that continues, or null for a thread.
+   * Variables that the run was given by value are not stored: `given` gives them again.
+   */
+  answer(question: string, answer: string, given?: GivenVariables): Promise<RunHandle | null>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
   approvals(filter?: Page & { readonly all?: boolean }): Promise<readonly ApprovalRow[]>;
   /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */

@@ -109,8 +109,9 @@ export const ApiInputs = {
     status: z.optional(z.enum(['open', 'answered', 'expired'])),
     ...page(),
   }),
-  answer: z.strictObject({ question: z.string(), answer: z.string(), caller: Caller }),
-  approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
+  answer: z.strictObject({
+    question: z.string(),
+    approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
   spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()), ...page() }),
   budget: z.strictObject({ session: z.optional(z.string()) }),

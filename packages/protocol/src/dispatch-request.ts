@@ -92,7 +92,12 @@ export const REQUEST_FIELDS = {
   /** What the check looks at and how it counts; a clean room unless the run works in place or without a sandbox. */
   verifyLens: field('one of gate, verify, clean-room', ScriptLens),
   capabilities: field(LIST, listSchema()),
+  /** Their values are in memory while the run is under way, and in no file: a retry gives them again. */
   env: field(NAMED, namedSchema()),
+  /** Variables that are passed on from the one who asks, and for a retry again from the one who asks for that. */
+  passEnv: field(LIST, listSchema()),
+  /** Of a stored request: variables that a retry gives again. */
+  lackingEnv: field(LIST, listSchema()),
   envBundles: field(LIST, listSchema()),
   /** Variable name → reference, for example `{ NPM_TOKEN: 'env:NPM_TOKEN' }`. */
   secrets: field(NAMED, namedSchema()),

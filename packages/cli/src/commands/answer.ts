@@ -1,26 +1,35 @@
-import type { Caisson } from '@caisson/engine';
+import { readHostEnvironment, type Caisson } from '@caisson/engine';
 import { CaissonError } from '@caisson/protocol';
 import { answerRun } from '../answer-run.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
+import { readVariables } from './run-request.ts';
 
 export const command = defineCommand({
-  usage: 'QUESTION|RUN|THREAD "ANSWER"',
+  usage: 'QUESTION|RUN|THREAD "ANSWER" [--env KEY[=V]]',
   about:
     'Answers once, and starts the run that continues with the question, its context and your answer. A thread of a\n' +
     'workflow goes on by itself.',
-  options: {},
+  options: {
+    env: {
+      type: 'string',
+      multiple: true,
+      value: 'KEY[=V]',
+      summary: 'a variable that the run was given by value: values are not stored',
+    },
+  },
   positionals: { min: 2, max: 2 },
   examples: [
     { line: 'caisson answer latest "use the second option"', says: 'Answer the question of a run.' },
   ],
   run: ({ options, positionals, output }) =>
     withCaissonToWork(options['state-dir'], output, async (caisson) => {
-      const [given = '', answer = ''] = positionals;
-      const asked = await findAsked(caisson, given);
-      const question = asked?.questionId ?? given;
+      const [name = '', answer = ''] = positionals;
+      const given = readVariables(options.env, readHostEnvironment());
+      const asked = await findAsked(caisson, name);
+      const question = asked?.questionId ?? name;
       if (asked?.runId.startsWith('thread_') === true) {
         await caisson.answer(question, answer);
         output.result({ questionId: question, threadId: asked.runId }, () => [
@@ -28,7 +37,7 @@ export const command = defineCommand({
         ]);
         return EXIT_CODES.finished;
       }
-      const { code } = await watchRun(caisson, () => answerRun(caisson, question, answer), output, {
+      const { code } = await watchRun(caisson, () => answerRun(caisson, question, answer, given), output, {
         stateDir: options['state-dir'],
       });
       return code;

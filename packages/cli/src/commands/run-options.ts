@@ -119,7 +119,8 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'KEY[=V]',
-    summary: 'variable for the agent; without =V it is passed on',
+    summary:
+      'variable for the agent; without =V it is passed on. Values are not stored: retry passes names on again, and needs a V again',
   },
   'env-bundle': {
     type: 'string',

@@ -42,7 +42,7 @@ export function toRequest(
     verify: values.verify,
     verifyLens: values['verify-lens'] as DispatchRequest['verifyLens'],
     capabilities: values.capability,
-    env: Object.fromEntries(values.env.map((word) => readVariable(word, env))),
+    ...readVariables(values.env, env),
     envBundles: values['env-bundle'],
     secrets: Object.fromEntries(values.secret.map((word) => readPair('--secret', 'NAME=REF', word))),
     pipeline: values.pipeline,
@@ -96,15 +96,22 @@ function readNetwork(text: string): NonNullable<DispatchRequest['network']> {
   });
 }
 
-function readVariable(word: string, env: Readonly<Record<string, string | undefined>>): [string, string] {
-  const at = word.indexOf('=');
-  if (at > 0) return [word.slice(0, at), word.slice(at + 1)];
-  const value = env[word];
-  if (value === undefined)
-    throw new UsageError(`--env ${word}: the variable is not set here`, {
-      remedy: `Give it a value: --env ${word}=…`,
+/** What is only named is passed on: a retry takes it from its own caller. */
+export function readVariables(
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Required<Pick<DispatchRequest, 'env' | 'passEnv'>> {
+  const passEnv = words.filter((word) => word.indexOf('=') < 1);
+  const unset = passEnv.find((name) => env[name] === undefined);
+  if (unset !== undefined)
+    throw new UsageError(`--env ${unset}: the variable is not set here`, {
+      remedy: `Give it a value: --env ${unset}=…`,
     });
-  return [word, value];
+  const given = words
+    .filter((word) => word.indexOf('=') >= 1)
+    .map((word) => readPair('--env', 'NAME=VALUE', word));
+  const values = Object.fromEntries(given);
+  return { env: values, passEnv: passEnv.filter((name) => values[name] === undefined) };
 }
 
 /** Of two files for one place one would be lost silently. */

@@ -2,7 +2,7 @@
 import { answerRun } from '../answer-run.ts';
 import { relative } from 'node:path';
 import { rehearseRun, type Caisson, type DispatchRequest } from '@caisson/engine';
-import { CaissonError, type DispatchResult } from '@caisson/protocol';
+import { CaissonError, definedOnly, type DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { orWithLogin } from '../agree-to-login.ts';
 import { askOnTerminal } from '../ask-on-terminal.ts';
@@ -138,6 +138,8 @@ async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output:
       code: EXIT_CODES.failed,
     };
   let last = await apply(first);
+  const { env, passEnv } = order.task.request;
+  const given = definedOnly({ env, passEnv }); // the values that were given are not stored
   for (;;) {
     const { runId, status } = last.result;
     if (status === 'interrupted') return last.code;
@@ -145,7 +147,8 @@ async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output:
     const asked = isQuestion ? 'Your answer?' : 'What next?';
     const text = await askOnTerminal(output, line`${output.style.bold(asked)}  an empty line ends`);
     if (text === '') return last.code;
-    const begin = () => (isQuestion ? answerRun(caisson, runId, text) : caisson.continue(runId, text));
+    const begin = () =>
+      isQuestion ? answerRun(caisson, runId, text, given) : caisson.continue(runId, text, given);
     const next = await orPrinted(output, () => carryOut(caisson, order, begin, output));
     if (next !== null) last = await apply(next);
   }

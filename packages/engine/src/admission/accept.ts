@@ -6,6 +6,7 @@ import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findCallerTrace } from './caller-trace.ts';
+import { listMissing, withoutValues } from './passed-variables.ts';
 import { poolOf, poolLimit } from './pool-limit.ts';
 import { toStoredInputs } from './stored-inputs.ts';
 
@@ -60,6 +61,7 @@ async function rememberLogin(rooms: DispatchRooms, record: RunRecord, runtime: s
 function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<DataOf<'dispatch.accepted'>> {
   const names = [
     ...Object.keys(run.request.env ?? {}),
+    ...listMissing(run.request),
     ...Object.keys(run.request.secrets ?? {}),
     ...run.envBundles.flatMap((bundle) => [...Object.keys(bundle.values), ...Object.keys(bundle.secrets)]),
   ];
@@ -80,12 +82,12 @@ function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<Data
 }
 
 /**
- * The request for a later `caisson retry`: references to secrets, never their values. The parent stays in it: a
+ * The request for a later `caisson retry`: references to secrets and names of variables, never their values. The parent stays in it: a
  * repeated request does not get more than the parent's grant. An agreement to a log-in does not: it is for one runtime,
  * and the user's own file has it. A repetition has a trace of its own.
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
-  const { runId: _runId, idempotencyKey: _key, ...request } = run.request;
+  const { runId: _runId, idempotencyKey: _key, ...request } = withoutValues(run.request);
   const { inputs: _files, login: _login, trace: _trace, ...rest } = request;
   return { ...rest, ...toStoredInputs(run.inputs) };
 }

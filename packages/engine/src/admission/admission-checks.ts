@@ -10,6 +10,7 @@ import { findUnbringable } from './brought-paths.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { findUnkeepableWork } from './kept-work.ts';
 import { findUnenforceableScope } from './only-scope.ts';
+import { findMissingVariable, listCheckedSecrets } from './passed-variables.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
 import { check as createCheck, RUNTIME_CHECKS, type Check } from './runtime-checks.ts';
 import { findBadRemote } from './remote-repository.ts';
@@ -124,9 +125,10 @@ export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
     }
     return null;
   }),
-  check('secret-references', ({ request, runtime, envBundles }, { secrets }) => {
+  check('variables', findMissingVariable),
+  check('secret-references', ({ request, runtime, envBundles }, { secrets, settings }) => {
     const refs = [
-      ...Object.values(request.secrets ?? {}),
+      ...listCheckedSecrets(request, settings),
       ...envBundles.flatMap((bundle) => Object.values(bundle.secrets)),
       ...(runtime.apiKeyRef === null ? [] : [runtime.apiKeyRef]),
       ...(request.gitToken === undefined ? [] : [request.gitToken]),

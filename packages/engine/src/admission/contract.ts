@@ -25,6 +25,8 @@ import type { DispatchRooms, FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type { Refusal } from '../platform/index.ts';
 export type { DispatchRequest } from '@caisson/protocol';
+/** Variables for the run that continues a stored one. */
+export type GivenVariables = Pick<DispatchRequest, 'env' | 'passEnv'>;
 export type WorkspaceKind = NonNullable<DispatchRequest['workspace']>;
 
 /** A file in the store that lands at `inputs/<key>`. */

@@ -18,6 +18,7 @@ import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';
 import { managerFiles } from './manager-files.ts';
+import { lacksVariable, takeVariables } from './passed-variables.ts';
 import { listInputs } from './stored-inputs.ts';
 import { toolBinds } from './tool-binds.ts';
 import { defaultLens } from './verify-lens.ts';
@@ -26,10 +27,11 @@ export type CandidateRooms = Pick<DispatchRooms, 'settings' | 'names' | 'clock' 
 
 export async function describeCandidate(
   rooms: CandidateRooms,
-  request: DispatchRequest,
+  asked: DispatchRequest,
   trace: string,
 ): Promise<Candidate> {
   const { settings, names, clock } = rooms;
+  const request = takeVariables(asked, settings);
   const agent = request.agent === undefined ? null : await names.agent(request.agent);
   const description = describeTask(request);
   const capabilities = await Promise.all(
@@ -69,7 +71,7 @@ export async function describeCandidate(
     workspaceKind,
     timeoutMs: chooseTimeoutMs(request, agent, grant, settings.timeoutMs),
     stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
-    retries: request.retries ?? settings.retries,
+    retries: lacksVariable(request, settings) ? 0 : (request.retries ?? settings.retries),
     session: request.session ?? null,
     trace,
     binds: await toolBinds(settings, runtime, request),

@@ -12,6 +12,7 @@ export {
 export { findKeptWork, findResumedRun, planStart, type WorkStart } from './kept-work.ts';
 export { managerEnv } from './manager-files.ts';
 export { loginHosts, passesBroker } from './login-files.ts';
+export { joinVariables, requireToAnswer, requireVariables } from './passed-variables.ts';
 export { poolOf } from './pool-limit.ts';
 export { findWorkAttempt, mayLackPatch, type RecordedWork } from './recorded-work.ts';
 export { previewRun, type RunPreview } from './preview-run.ts';

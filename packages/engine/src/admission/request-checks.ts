@@ -18,7 +18,11 @@ export function findBadRequest(candidate: Candidate): RequestRefusal | null {
   const { request } = candidate;
   return (
     findBadTask(candidate) ??
-    findBadVariable([...Object.keys(request.env ?? {}), ...Object.keys(request.secrets ?? {})]) ??
+    findBadVariable([
+      ...Object.keys({ ...request.env, ...request.secrets }),
+      ...(request.passEnv ?? []),
+      ...(request.lackingEnv ?? []),
+    ]) ??
     findBlank('idempotency key', request.idempotencyKey) ??
     findBadBranch(request.branch) ??
     findBlankWord(request) ??

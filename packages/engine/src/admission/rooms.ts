@@ -18,6 +18,8 @@ export interface DispatchSettings {
   /** Where this user's Caisson keeps what is of no project. */
   readonly userState: string;
   readonly path: string;
+  /** All variables of the caller, in memory only. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
   readonly hostEnv: Readonly<Record<string, string>>;
   /** `TRACEPARENT` of the caller, as it is. */
   readonly traceparent: string | undefined;

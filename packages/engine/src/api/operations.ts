@@ -137,8 +137,8 @@ const STEERING = {
   answer: json(
     'POST /v1/questions/:question/answer',
     () => ApiInputs.answer,
-    async (host, { question, answer, caller }) => {
-      const handle = await (await own(host, caller)).answer(question, answer);
+    async (host, { question, answer, caller, given = {} }) => {
+      const handle = await (await own(host, caller)).answer(question, answer, definedOnly(given));
       return { runId: handle?.runId ?? null };
     },
   ),

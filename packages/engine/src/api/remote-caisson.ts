@@ -1,6 +1,6 @@
 /** The second implementation of `Caisson`: everything is asked of the host behind a connection. */
 import { resolve } from 'node:path';
-import type { Caller } from '@caisson/protocol';
+import { definedOnly, type Caller } from '@caisson/protocol';
 import type { ReadOptions, RunHandle } from '../admission/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { Caisson, FollowOptions } from '../caisson-contract.ts';
@@ -77,8 +77,9 @@ function starts({ connection, caller }: RemoteParts): Pick<Caisson, Starting> {
     continue: async (run, text, changes) => dispatch(await continuation(run, text, changes)),
     continuation,
     retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
-    async answer(question, answer) {
-      const { runId } = await call(connection, OPERATIONS.answer, { question, answer, caller });
+    async answer(question, answer, given) {
+      const asked = { question, answer, caller, ...definedOnly({ given }) };
+      const { runId } = await call(connection, OPERATIONS.answer, asked);
       return runId === null ? null : createRemoteHandle(connection, runId);
     },
     attach,

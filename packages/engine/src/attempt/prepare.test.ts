@@ -18,6 +18,16 @@ test('an attempt has its workspace and a job file that only its user can read; d
   expect([paths.job, paths.captures, workspace.path].filter(existsSync)).toEqual([]);
 });
 
+test('a repetition without the variables of the first request fails before anything is prepared', async () => {
+  const { rooms } = await openRooms();
+  const run = await admit(rooms, { argv: ['true'], lackingEnv: ['ZONE'], continues: 'run_earlier' });
+  expect(run.retries).toBe(0); // none of them would have it either
+  const record = rooms.recorder.of(run.runId, run.trace);
+  await expect(prepare(rooms, run, record, 1, new AbortController().signal)).rejects.toMatchObject({
+    failure: { reason: 'fetch-failed', detail: expect.stringContaining('--env ZONE=') as string },
+  });
+});
+
 test('a secret that cannot be fetched fails the attempt by its step, and takes back what was prepared', async () => {
   const { rooms } = await openRooms();
   const run = await admit(rooms, { argv: ['true'], secrets: { TOKEN: 'exec:exit 3' } });

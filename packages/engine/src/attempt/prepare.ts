@@ -14,6 +14,7 @@ import {
   findUnenforcedLimit,
   hasCleanRoom,
   materialiseInputs,
+  requireVariables,
 } from '../admission/index.ts';
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob, type JobParts } from './compose-job.ts';
@@ -89,6 +90,7 @@ async function prepareAll(
   const conversation = await openOwnConversation(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
+  await failingAs('fetch-failed', 'environment', async () => requireVariables(run.request));
   const [secrets, network, login] = await failingAs('fetch-failed', 'secrets', async () => [
     await orAborted(signal, resolveSecrets(rooms, run)),
     await orAborted(signal, planNetwork(rooms, run, paths.netSocket)),

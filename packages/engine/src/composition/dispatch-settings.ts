@@ -28,6 +28,7 @@ export function createDispatchSettings(
     home: config.folders.home,
     userState: config.folders.state,
     path: searchPath(env),
+    variables: env,
     hostEnv: pick(env, PASSED_FROM_HOST),
     traceparent: env['TRACEPARENT'],
     defaultRuntime: config.runtime,

@@ -103,10 +103,10 @@ function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
     continuation,
     retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
     send: async (run, body) => sendMessage(engine, find(run), body),
-    async answer(question, answer) {
+    async answer(question, answer, given) {
       await openForWork();
       beside.dispatched();
-      return openQuestions(engine).answer(question, answer);
+      return openQuestions(engine, given).answer(question, answer);
     },
     attach: async (run) => attachRun(engine, find(run)),
     async close() {

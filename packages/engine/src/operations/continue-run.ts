@@ -6,7 +6,7 @@
 import { CaissonError, definedOnly } from '@caisson/protocol';
 import { findConversationOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
-import { findTakenBranch, type DispatchRequest } from '../admission/index.ts';
+import { findTakenBranch, joinVariables, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { readRequest } from './run-request.ts';
@@ -90,10 +90,11 @@ function changeRequest(
   isOtherRuntime: boolean,
 ): DispatchRequest {
   const { model: _model, argv: _argv, folder: _folder, ...rest } = request; // each means something to one runtime
-  const joined = (['env', 'secrets', 'inputs', 'budget', 'limits'] as const)
+  const joined = (['secrets', 'inputs', 'budget', 'limits'] as const)
     .filter((key) => changes[key] !== undefined)
     .map((key) => [key, { ...request[key], ...changes[key] }]);
-  return { ...(isOtherRuntime ? rest : request), ...changes, ...Object.fromEntries(joined) };
+  const { env: _env, passEnv: _passed, lackingEnv: _lacking, ...kept } = isOtherRuntime ? rest : request;
+  return { ...kept, ...changes, ...Object.fromEntries(joined), ...joinVariables(request, changes) };
 }
 
 /** Among so many of the newest runs one of an agent is looked for, to name it. */

@@ -23,6 +23,8 @@ const POLL_MS = 25;
 const BACKGROUND_CALLBACKS_MS = 90_000;
 const BACKGROUND_BLOBS_MS = 90_000;
 const MAX_WARNING_CHARACTERS = 4000;
+/** The values of the task's variables, which are in no file. */
+const VALUES = 'CAISSON_TASK_ENV';
 
 /** The background host did not accept the task; carries its message. */
 export class BackgroundRefusedError extends CaissonError {
@@ -76,10 +78,14 @@ export async function startBackground(
   const { stateDir, projectRoot } = engine.config;
   const paths = backgroundPaths(stateDir, runId);
   mkdirSync(join(paths.request, '..'), { recursive: true, mode: 0o700 });
-  const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify({ ...request, runId }));
+  const { env: values, ...written } = request;
+  const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify({ ...written, runId }));
   await writeFileAtomic(paths.request, stamped, { mode: 0o600 });
   const logFd = openSync(paths.log, 'a', 0o600);
-  const env = definedOnly(engine.env);
+  const env = {
+    ...definedOnly(engine.env),
+    ...(values === undefined ? {} : { [VALUES]: JSON.stringify(values) }),
+  };
   const pid = await startDetached({
     file: process.execPath,
     args: [...entry, 'host', runId, '--state-dir', stateDir],
@@ -173,7 +179,7 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 }
 
 /** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
-export function takeRequest({ stamp, config }: Engine, runId: string): DispatchRequest {
+export function takeRequest({ stamp, config, env }: Engine, runId: string): DispatchRequest {
   const paths = backgroundPaths(config.stateDir, runId);
   const stored = unlessErrno(() => readFileSync(paths.request, 'utf8'), null, 'ENOENT');
   if (stored === null)
@@ -185,7 +191,12 @@ export function takeRequest({ stamp, config }: Engine, runId: string): DispatchR
     });
   const text = stamp.unwrap(purposeOf(runId), stored);
   rmSync(paths.request);
-  if (text !== null) return parseRequest(JSON.parse(text));
+  const values = env[VALUES];
+  if (text !== null)
+    return parseRequest({
+      ...(JSON.parse(text) as object),
+      ...(values === undefined ? {} : { env: JSON.parse(values) as unknown }),
+    });
   throw new BackgroundRefusedError({
     code: 'STATE_REFUSED',
     message: `${paths.request} was not written by this Caisson, and nothing was started`,
