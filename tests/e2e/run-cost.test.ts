@@ -50,16 +50,19 @@ it('on a disk whose every sync takes 5 ms a run does and records the same', asyn
   expect(await typesOf(run.runId)).toEqual(await typesOf(fast.runId));
 });
 
-it('what a run stores is synced together', () => {
+it('what a run stores is synced together, and its host looks through no list of processes', () => {
   const edit = ['run', '-o', 'json', '--', 'sh', '-ec', 'echo hi; echo new > new.txt'];
   // Long enough to overlap on a machine that is busy with something else.
   const { log } = traceCaisson(createProject(), slowSyncs(100), ...edit);
   expect(countAtOnce(log, '/store/tmp/')).toBeGreaterThan(1);
+  const [host] = log.split(' ', 1);
+  const looks = log.split('\n').filter((line) => line.startsWith(`${host} `) && line.includes('"/proc", '));
+  expect(looks).toEqual([]);
 });
 
 function slowSyncs(delayMs: number): TraceOptions {
   const inject = `fsync,fdatasync:delay_exit=${delayMs * 1000}`;
-  return { calls: 'fsync,fdatasync', inject, showsOverlaps: true };
+  return { calls: 'fsync,fdatasync,openat', inject, showsOverlaps: true };
 }
 
 /** How many syncs of such files were under way at the same time, at most. */
