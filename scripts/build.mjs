@@ -1,25 +1,24 @@
 // Bundles what a user runs into packages/cli/dist: the CLI, the library, and each program that a host starts.
 //   node scripts/build.mjs [--quiet] [--only caisson,index]
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { buildDashboard } from '../packages/dashboard/build.mjs';
 import { CLIENT_COMMANDS, LIGHT_COMMANDS } from '../packages/cli/src/choose-bundle.ts';
 import { REQUIRE_BANNER, takeBuiltinsDirectly, takeBuiltinsLater } from './builtin-imports.mjs';
+import { emitDeclarations } from './declarations.mjs';
 import { directImports } from './direct-imports.mjs';
 import { lateZod } from './late-zod.mjs';
-import { engineApart, mcpFaceApart, mcpServerApart, onlyCommands, otelApart } from './left-apart.mjs';
+import {
+  engineApart,
+  mcpFaceApart,
+  mcpServerApart,
+  onlyCommands,
+  otelApart,
+  policyApart,
+} from './left-apart.mjs';
 import { patientJson } from './patient-json.mjs';
 import { schemaReaders } from './schema-readers.mjs';
 import { readLockFile } from './supply-chain/lock-file.ts';
@@ -45,6 +44,7 @@ const ENTRIES = {
   testkit: 'packages/testkit/src/index.ts',
   'ledger-thread': 'packages/engine/src/ledger/sqlite/commit-thread.ts',
   worker: 'packages/worker/src/main.ts',
+  policy: 'packages/policy/src/index.ts',
   resident: 'packages/worker/src/resident/main.ts',
   guest: 'packages/worker/src/resident/guest/guest.ts',
   authoring: 'packages/protocol/src/authoring.ts',
@@ -114,9 +114,11 @@ const COMMON_JS = {
 const START = { absWorkingDir: ROOT, outdir: OUT, outExtension: { '.js': '.mjs' }, logLevel: 'warning' };
 
 /** Started most often, so each is one CommonJS file that a small program starts with its compiled code (load-warm.cjs). */
-const WARM = ['caisson', 'caisson-client', 'caisson-light', 'worker', 'resident'];
+const WARM = ['caisson', 'caisson-client', 'caisson-light', 'worker', 'policy', 'resident'];
 /** Those that a host starts; a small program of one line starts each. */
 const WORKERS = ['worker', 'resident'];
+/** They take the schema library from a file beside them. */
+const ZOD_LATE = [...WORKERS, 'policy'];
 /** Bundles that load modules of Node when they use them. */
 const LATE = [...WARM, 'engine', 'early-worker'].map((name) => `${name}.cjs`);
 /** What a warm bundle does not take in, or takes in otherwise: a worker with a good job builds no schema. */
@@ -124,7 +126,8 @@ const APART = {
   caisson: [otelApart, mcpFaceApart],
   'caisson-client': [onlyCommands(CLIENT_COMMANDS), engineApart, mcpFaceApart],
   'caisson-light': [onlyCommands(LIGHT_COMMANDS)],
-  worker: [mcpServerApart, schemaReaders, lateZod(ROOT)],
+  worker: [mcpServerApart, policyApart, schemaReaders, lateZod(ROOT)],
+  policy: [schemaReaders, lateZod(ROOT)],
   resident: [schemaReaders, lateZod(ROOT)],
 };
 /** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
@@ -146,7 +149,7 @@ try {
   copyFileSync(join(ROOT, 'packages/cli/src/start/load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
   writeSbom(inputs);
-  emitDeclarations();
+  emitDeclarations(ROOT, join(OUT, 'types'), { isQuiet });
   // Two renames: a command that starts meanwhile finds a complete build, the old or the new one.
   const old = `${OUT}.old`;
   if (existsSync(DIST)) renameSync(DIST, old);
@@ -167,15 +170,16 @@ async function buildPages() {
 
 /** Resolves to every file that is in a bundle. */
 async function bundle() {
-  const results = await Promise.all(
-    present.map(([name, source]) =>
+  const results = await Promise.all([
+    ...present.map(([name, source]) =>
       build({
         ...SHARED,
         ...(WARM.includes(name) ? warm(name) : OTHERS[name]),
         entryPoints: { [name]: source },
       }),
     ),
-  );
+    build({ ...SHARED, ...COMMON_JS, plugins: [lateZod(ROOT)], entryPoints: { zod: 'used-zod' } }),
+  ]);
   return results.flatMap(({ metafile }) =>
     Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs)),
   );
@@ -191,7 +195,7 @@ function writeSbom(inputs) {
 }
 
 function warm(name) {
-  const isZodLate = WORKERS.includes(name);
+  const isZodLate = ZOD_LATE.includes(name);
   const plugins = [withoutSideEffects, directImports(ROOT, { isZodLate })];
   return { ...COMMON_JS, plugins: [...(APART[name] ?? []), ...plugins] };
 }
@@ -207,6 +211,11 @@ async function buildStarts() {
       define: { NAME: JSON.stringify(name), BUILD: JSON.stringify(builds[name]) },
     });
   await build({
+    ...{ ...START, outExtension: { '.js': '.cjs' } },
+    entryPoints: { 'start-policy': 'packages/policy/src/start-policy.cjs' },
+    define: { BUILD: JSON.stringify(builds.policy) },
+  });
+  await build({
     ...{ ...SHARED, ...COMMON_JS, banner: {}, plugins: [], external: ['./early-worker.cjs'] },
     entryPoints: { start: 'packages/cli/src/start/start.cjs' },
     define: { BUILDS: JSON.stringify(builds) },
@@ -215,29 +224,4 @@ async function buildStarts() {
 
 function hashOf(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
-}
-
-/** The library's types. The workspace packages are not published, so their names become relative paths. */
-function emitDeclarations() {
-  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
-  const types = join(OUT, 'types');
-  const result = spawnSync(tsc, ['-p', 'tsconfig.declarations.json', '--outDir', types], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  });
-  // `npm run check` reports type errors; the declarations are written anyway.
-  if (result.status !== 0 && !isQuiet) process.stderr.write('tsc reported type errors; see npm run check\n');
-  for (const name of readdirSync(types, { recursive: true })) {
-    if (name.endsWith('.d.ts')) pointAtOwnTypes(join(types, name), types);
-  }
-}
-
-function pointAtOwnTypes(file, types) {
-  const text = readFileSync(file, 'utf8');
-  const named = text.replaceAll(/(from |import\()(['"])(\.[^'"]+)\.ts\2/g, '$1$2$3.js$2');
-  const pointed = named.replaceAll(/(['"])@caisson\/([a-z]+)\1/g, (_, quote, name) => {
-    const target = relative(dirname(file), join(types, name, 'src', 'index.js'));
-    return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
-  });
-  if (pointed !== text) writeFileSync(file, pointed);
 }

@@ -1,11 +1,11 @@
-// An esbuild plugin: the schema library is loaded when the first schema is built. Together with lazy-schemas.mjs: the
-// sources of a bundle that builds none never run a line of it.
+// An esbuild plugin: the schema library is loaded when the first schema is built, from a file of its own. Together with
+// lazy-schemas.mjs: a process that builds none never reads a line of it.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 const LATE = `let loaded;
-export const zod = new Proxy({}, { get: (_, name) => (loaded ??= require('used-zod'))[name] });`;
+export const zod = new Proxy({}, { get: (_, name) => (loaded ??= require('./zod.cjs'))[name] });`;
 
 /** Makes the plugin for the workspace at `root`; its bundle takes `zod` of `late-zod` where sources import `zod/mini`. */
 export function lateZod(root) {
@@ -17,6 +17,7 @@ export function lateZod(root) {
         namespace: 'late-zod',
         sideEffects: false,
       }));
+      build.onResolve({ filter: /^\.\/zod\.cjs$/ }, ({ path }) => ({ path, external: true }));
       build.onLoad({ filter: /^late-zod$/, namespace: 'late-zod' }, () => ({
         contents: LATE,
         resolveDir: root,

@@ -36,3 +36,20 @@ export const otelApart = leaveApart('otel-export', 'otel-export.mjs');
 
 /** The MCP server of `caisson mcp`, with its SDK (decision 0061). */
 export const mcpFaceApart = leaveApart('mcp-face', 'mcp-face.mjs');
+
+/**
+ * The rules, with the shell parser and the matcher of paths: a third of the worker's code, which no command needs. They are
+ * asked for by `require`, also where the source says `import()`: Node's loader of ES modules would cost more than it saves.
+ */
+export const policyApart = {
+  name: 'policy-apart',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: /^@caisson\/policy$|\/packages\/policy\/src\// }, ({ kind }) =>
+      kind === 'entry-point' ? undefined : { path: 'policy', namespace: 'policy-apart', sideEffects: false },
+    );
+    pluginBuild.onResolve({ filter: /^\.\/start-policy\.cjs$/ }, ({ path }) => ({ path, external: true }));
+    pluginBuild.onLoad({ filter: /./, namespace: 'policy-apart' }, () => ({
+      contents: `module.exports = require('./start-policy.cjs');`,
+    }));
+  },
+};

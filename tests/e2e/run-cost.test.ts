@@ -1,6 +1,6 @@
 /** What a run costs, in numbers that no load of the machine changes; and machines on which it has to work as well. */
 import { execFile } from 'node:child_process';
-import { chmodSync, copyFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { DispatchResult } from '@caisson/protocol';
@@ -18,7 +18,7 @@ const count = (log: string, pattern: RegExp): number => log.match(pattern)?.leng
 it('a command that does nothing takes nine programs, few commits and few syncs', async () => {
   const project = createProject({ git: false });
   await project.caisson(...NO_OP); // the first one makes the folders
-  const { log } = traceCaisson(project, { calls: 'execve,fsync,fdatasync' }, ...NO_OP);
+  const { log } = traceCaisson(project, { calls: 'execve,fsync,fdatasync,openat' }, ...NO_OP);
   const programs = [...log.matchAll(/execve\("([^"]*)"/g)].map(([, file = '']) => basename(file));
   const [host, worker] = ['node', 'node'];
   const [guard, join, gate] = ['sh', 'sh', 'sh'];
@@ -27,7 +27,15 @@ it('a command that does nothing takes nine programs, few commits and few syncs',
   );
   expect(count(log, /sync\(\d+<[^>]*ledger\S*-wal>/g)).toBeLessThanOrEqual(MOST_COMMITS);
   expect(count(log, /sync\(/g)).toBeLessThanOrEqual(MOST_SYNCS);
+  expect(listLoaded(log, '/dist/')).toContain('worker.cjs');
+  expect(listLoaded(log, '/dist/').filter((file) => /zod|policy/.test(file))).toEqual([]);
 });
+
+/** Files below such a folder that were opened. */
+function listLoaded(log: string, folder: string): string[] {
+  const opened = [...log.matchAll(/openat\([^"]*"([^"]*)"/g)].map(([, file = '']) => file);
+  return opened.filter((file) => file.includes(folder)).map((file) => basename(file));
+}
 
 it('on a disk whose every sync takes 5 ms a run does and records the same', async () => {
   const project = createProject();
@@ -42,16 +50,19 @@ it('on a disk whose every sync takes 5 ms a run does and records the same', asyn
   expect(await typesOf(run.runId)).toEqual(await typesOf(fast.runId));
 });
 
-it('what a run stores is synced together', () => {
+it('what a run stores is synced together, and its host looks through no list of processes', () => {
   const edit = ['run', '-o', 'json', '--', 'sh', '-ec', 'echo hi; echo new > new.txt'];
   // Long enough to overlap on a machine that is busy with something else.
   const { log } = traceCaisson(createProject(), slowSyncs(100), ...edit);
   expect(countAtOnce(log, '/store/tmp/')).toBeGreaterThan(1);
+  const [host] = log.split(' ', 1);
+  const looks = log.split('\n').filter((line) => line.startsWith(`${host} `) && line.includes('"/proc", '));
+  expect(looks).toEqual([]);
 });
 
 function slowSyncs(delayMs: number): TraceOptions {
   const inject = `fsync,fdatasync:delay_exit=${delayMs * 1000}`;
-  return { calls: 'fsync,fdatasync', inject, showsOverlaps: true };
+  return { calls: 'fsync,fdatasync,openat', inject, showsOverlaps: true };
 }
 
 /** How many syncs of such files were under way at the same time, at most. */
@@ -125,7 +136,14 @@ it('without Perl an agent reaches its model', async () => {
   const project = createProject({ env: { MODEL_KEY: apiKey }, config });
   copyFileSync(join(ROOT, 'tests/e2e/fixtures/asking-agent.mjs'), join(project.root, 'asking-agent.mjs'));
   chmodSync(join(project.root, 'asking-agent.mjs'), 0o755);
+  project.env['XDG_CACHE_HOME'] = join(project.env['HOME'] ?? '', 'cache');
   await project.trust();
   expect((await runWithoutPerl(project, '--runtime', 'asking', 'ask')).status).toBe('done');
   expect(model.requests).toHaveLength(1);
+  await project.caisson(...NO_OP);
+  const cached = readdirSync(join(project.env['XDG_CACHE_HOME'], 'caisson/compile'), { recursive: true });
+  const uses = cached
+    .map((file) => /worker-\w+(?=-\w+\.code$)/.exec(String(file))?.[0] ?? '')
+    .filter(Boolean);
+  expect(uses.toSorted(), 'compiled code for each use').toEqual(['worker-agent', 'worker-command']);
 });

@@ -11,6 +11,9 @@ import {
 } from './attempt/index.ts';
 import { parseJob, warmNetwork } from './steps/index.ts';
 
+/** What was carried out: the start of the bundle keeps compiled code for each of these (load-warm.cjs). */
+export let usedFor: 'agent' | 'command' | null = null;
+
 // The terminal's Ctrl-C is for the host, which informs us over the control pipe; we stay to report.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
@@ -19,7 +22,9 @@ void work(openControl());
 
 async function work(control: Control): Promise<void> {
   const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
-  const code = await carryOut(await parseJob(environment), environment, control);
+  const job = await parseJob(environment);
+  usedFor = job.runtime.name === 'command' ? 'command' : 'agent';
+  const code = await carryOut(job, environment, control);
   process.exit(code); // what is still open (a stream without a reader, a timer) is not needed
 }
 

@@ -9,7 +9,9 @@ const { dirname, join } = require('node:path');
 const { constants, Script } = require('node:vm');
 
 /**
- * Runs `name`.cjs beside this file. `build` is a hash of its content, `word` says what for: each use calls other functions. V8 refuses code of another version of itself, and then everything is compiled as ever.
+ * Runs `name`.cjs beside this file and returns its exports. `build` is a hash of its content, `word` says what for: each use
+ * calls other functions. Where a bundle exports `usedFor`, its code is kept only if that is what it was used for in the end.
+ * V8 refuses code of another version of itself, and then everything is compiled as ever.
  */
 module.exports = function loadWarm(name, build, word) {
   const use = /^[a-z]{1,20}$/.test(word) ? word : 'other';
@@ -22,14 +24,16 @@ module.exports = function loadWarm(name, build, word) {
     cachedData: known,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
+  const module = { exports: {} };
   if (cache !== null && (known === undefined || script.cachedDataRejected)) {
     process.once('exit', (code) => {
-      if (code === 0) keep(cache, `${name}-${use}-`, script);
+      const { usedFor = use } = module.exports;
+      if (code === 0 && usedFor === use) keep(cache, `${name}-${use}-`, script);
     });
   }
   silenceOwnWarning();
-  const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(file), module, file, __dirname);
+  return module.exports;
 };
 
 /** Node calls the loader of a bundle's own `import()` experimental; a user can do nothing about that. */

@@ -7,6 +7,8 @@ export interface AttemptRemains {
   readonly attempt: number;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
+  /** The end of its last process was seen. */
+  readonly isProvenGone?: boolean;
   /** Releases network and limits. */
   release(): Promise<void>;
 }

@@ -13,9 +13,9 @@ export async function cleanUp(
   record: RunRecord,
   remains: AttemptRemains,
 ): Promise<void> {
-  const { paths, workspace } = remains;
+  const { paths, workspace, isProvenGone = false } = remains;
   await orWarn(record, remains.attempt, 'workspace', async () => {
-    const why = refusalOf(await rooms.workspaces.remove(workspace));
+    const why = refusalOf(await rooms.workspaces.remove(workspace, { isProvenGone }));
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
   });
   await orWarn(record, remains.attempt, 'state', async () => {

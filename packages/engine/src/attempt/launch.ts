@@ -36,6 +36,7 @@ export async function launch(
     env: describeAttempt(run, prepared),
     path: settings.path,
     cwd: settings.stateDir,
+    expected: { usesNetwork: run.runtime.name !== 'command' },
   });
   const at = rooms.clock.now().toISOString();
   try {

@@ -108,7 +108,7 @@ export async function settleFollowed(
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {
-      remains: { runId, attempt, paths, workspace, release },
+      remains: { runId, attempt, paths, workspace, release, isProvenGone: end.isProvenGone },
       ending: shutdownAware(explainUnstarted(ending, prepared, followed), entry),
       found,
       durationMs,

@@ -3,7 +3,7 @@
  * worker again, and never mistakes another process for it (pid plus start time). Implementers must not read the
  * worker's stream and must not decide why it ends: supervision does.
  */
-import type { SpareWorkers } from './spare-worker.ts';
+import type { ExpectedAttempt, SpareWorkers } from './spare-worker.ts';
 import type { AdoptionClaim, Handover, Limits } from '@caisson/protocol';
 import type { Readable, Writable } from 'node:stream';
 import * as z from 'zod/mini';
@@ -16,6 +16,8 @@ export interface WorkerStart {
   readonly cwd: string;
   /** Small values that are not secret, beside those that every worker has. */
   readonly env: Readonly<Record<string, string>>;
+  /** Of a worker of attempts: what it will load. */
+  readonly expected?: ExpectedAttempt;
   /** Another program of ours than the worker of attempts; none of these is started in advance. */
   readonly entry?: string;
 }

@@ -113,7 +113,7 @@ async function startFresh(options: LocalComputeOptions, start: WorkerStart): Pro
     file: options.node,
     args: [...WORKER_FLAGS, start.entry ?? options.workerEntry],
     cwd: start.cwd,
-    env: { ...workerEnvironment(start), ...startVariables(options) },
+    env: { ...workerEnvironment(start), ...startVariables(options, start.expected) },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
       `the worker of ${start.key} could not be started: ${(error as Error).message}`,

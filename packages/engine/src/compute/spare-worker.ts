@@ -52,11 +52,15 @@ export interface SpareWorkerOptions {
 export const WORKER_FLAGS: readonly string[] = ['--min-semi-space-size=8'];
 
 /** The environment that every worker has from its start. */
-export function startVariables({
-  compileCache,
-  inherited,
-}: Pick<SpareWorkerOptions, 'compileCache' | 'inherited'>): Record<string, string> {
-  return { ...(compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache }), ...inherited };
+export function startVariables(
+  { compileCache, inherited }: Pick<SpareWorkerOptions, 'compileCache' | 'inherited'>,
+  { usesNetwork }: ExpectedAttempt = { usesNetwork: false },
+): Record<string, string> {
+  return {
+    ...(usesNetwork ? { CAISSON_EXPECTS_NETWORK: '1' } : {}),
+    ...(compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache }),
+    ...inherited,
+  };
 }
 
 /** Starts nothing before it is asked to. */
@@ -86,7 +90,7 @@ export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
 /** Starts a worker in advance, at once or in its turn. It does not keep our process alive. */
 function startSpareWorker(
   options: SpareWorkerOptions,
-  { usesNetwork }: ExpectedAttempt,
+  expected: ExpectedAttempt,
   turn: Promise<void> | null,
 ): SpareWorker {
   let child: Child | null = null;
@@ -99,9 +103,8 @@ function startSpareWorker(
       cwd: '/',
       env: {
         CAISSON_SPARE: '1',
-        ...(usesNetwork ? { CAISSON_EXPECTS_NETWORK: '1' } : {}),
         CAISSON_PARENT_PID: String(process.pid),
-        ...startVariables(options),
+        ...startVariables(options, expected),
       },
     });
   };

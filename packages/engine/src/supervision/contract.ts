@@ -55,6 +55,8 @@ export interface WorkerEnd {
   readonly stderrTail: string;
   /** Processes of the attempt that could not be ended. */
   readonly survivors: readonly number[];
+  /** The worker saw the end of its last sandbox, so nothing was searched. */
+  readonly isProvenGone: boolean;
 }
 
 export interface SupervisionOptions {

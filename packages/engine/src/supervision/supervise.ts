@@ -181,7 +181,7 @@ async function conclude(
   await drained(options);
   const isProvenGone = isEnclosed && seen.stopped === null && seen.lastWord !== null && exit.signal === null;
   const survivors = await compute.stop(worker.handle, { isProvenGone });
-  return { ...exit, ...seen, stderrTail: worker.stderrTail(), survivors };
+  return { ...exit, ...seen, stderrTail: worker.stderrTail(), survivors, isProvenGone };
 }
 
 function isReporting(state: HealthState): boolean {

@@ -89,6 +89,11 @@ export interface Checkpoint {
   readonly warnings: readonly string[];
 }
 
+export interface RemoveOptions {
+  readonly force?: boolean;
+  readonly isProvenGone?: boolean;
+}
+
 export type RemoveResult =
   | { readonly kind: 'removed' }
   | { readonly kind: 'trashed'; readonly path: string; readonly isSaved: boolean }
@@ -172,9 +177,10 @@ export interface Workspaces extends RemoteWorkspaces {
   listSavedChanges(prepared: PreparedWorkspace): Promise<readonly string[]>;
   /**
    * Moves the attempt's folder to the trash; refuses while processes live in it, or while work is unsaved. With `force`
-   * unsaved work is moved to the trash, too, where it does not expire.
+   * unsaved work is moved to the trash, too, where it does not expire. `isProvenGone`: the end of the attempt's last
+   * process was seen, so no other is looked for; what anyone else has changed by then is unsaved work.
    */
-  remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
+  remove(prepared: PreparedWorkspace, options?: RemoveOptions): Promise<RemoveResult>;
   /** Whether a branch or tag of the user has the commit in its history, now. */
   hasCommit(options: { projectRoot: string; commit: string }): Promise<boolean>;
   /** What exists at a branch name; null without a repository. */

@@ -109,7 +109,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     checkpoint: checkpointWorkspace,
     findCheckpoint,
     listSavedChanges,
-    remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
+    remove: removeWorkspace,
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     pruneOwn: ({ stateDir, olderThanMs }) => pruneOwn(stateDir, now() - olderThanMs),
     trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, stamp, isOver),

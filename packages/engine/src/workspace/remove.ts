@@ -21,7 +21,7 @@ import {
 } from '@caisson/ground';
 import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
-import type { PreparedWorkspace, RemoveResult } from './contract.ts';
+import type { PreparedWorkspace, RemoveOptions, RemoveResult } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
 import { findUnreadWork, hidesOf } from './hiding.ts';
 import { findHiddenWork } from './hidden-work.ts';
@@ -35,12 +35,16 @@ import { keepsSomething, measureTrashed, moveToTrash, removeAtOnce, removeTrashe
 /** So many files are inspected and removed while the user waits for the run; a larger workspace is left to the next sweep. */
 const AT_ONCE = 10_000;
 
-export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
+export async function removeWorkspace(
+  prepared: PreparedWorkspace,
+  { force = false, isProvenGone = false }: RemoveOptions = {},
+): Promise<RemoveResult> {
   // By a host that died right after it.
   if (statIfThere(prepared.attemptDir, 'itself') === null) return { kind: 'removed' };
   const isBare = await holdsNothing(prepared);
   if (isBare && prepared.kind === 'empty' && (await removeBare(prepared))) return { kind: 'removed' };
-  const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
+  const place = prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path;
+  const pids = isProvenGone ? [] : findLiveProcesses(place);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
   if (isBare && prepared.kind === 'in-place') {
     await removeAtOnce(prepared);

@@ -13,7 +13,7 @@ export function isSpare(): boolean {
   return process.env['CAISSON_SPARE'] === '1';
 }
 
-/** Whether the job of a spare worker will probably have a network. */
+/** Whether the job will probably have a network; the start of the bundle reads it, too (`start.mjs`). */
 export function expectsNetwork(): boolean {
   return process.env['CAISSON_EXPECTS_NETWORK'] === '1';
 }
