@@ -111,7 +111,17 @@ export const ApiInputs = {
   }),
   answer: z.strictObject({
     question: z.string(),
-    approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
+    answer: z.string(),
+    caller: Caller,
+    /** Variables of the run that continues: values, and names that are passed on from the caller. */
+    given: z.optional(
+      z.strictObject({
+        env: z.optional(z.record(z.string(), z.string())),
+        passEnv: z.optional(z.readonly(z.array(z.string()))),
+      }),
+    ),
+  }),
+  approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
   spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()), ...page() }),
   budget: z.strictObject({ session: z.optional(z.string()) }),
