@@ -1,4 +1,4 @@
-/** The routes under /v1 as a program of somebody else sees them: one daemon for all of it. */
+/** The routes under /v1 as a foreign program sees them: one daemon for all of it. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject, type Project } from './open-project.ts';
