@@ -148,6 +148,7 @@ try {
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'packages/cli/src/start/load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
+  copyFileSync(join(ROOT, 'docs/reference/openapi.json'), join(OUT, 'openapi.json'));
   writeSbom(inputs);
   emitDeclarations(ROOT, join(OUT, 'types'), { isQuiet });
   // Two renames: a command that starts meanwhile finds a complete build, the old or the new one.

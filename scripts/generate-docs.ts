@@ -7,6 +7,7 @@ import { describeConfig } from './docs/config-page.ts';
 import { describeEvents } from './docs/events-page.ts';
 import { describeLicences } from './docs/licences-page.ts';
 import { describeRuntimes } from './docs/runtimes-page.ts';
+import { describeApi } from './docs/openapi-page.ts';
 import { createJsonSchemas } from './docs/json-schemas.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -20,6 +21,7 @@ const pages = new Map<string, string>([
   ['events.md', NOTICE + describeEvents()],
   ['licences.md', NOTICE + describeLicences(ROOT)],
   ['runtimes.md', NOTICE + describeRuntimes()],
+  ['openapi.json', describeApi('1')],
   ...createJsonSchemas(),
 ]);
 

@@ -1,8 +1,18 @@
-/** The routes under /v1 as a foreign program sees them: one daemon for all of it. */
+/** The routes under /v1 as other programs see them: one daemon for all of it. */
 import { connect } from 'node:net';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject, type Project } from './open-project.ts';
+import { compareAll, curl, type Description } from './described-api.ts';
+import { senseOf, workflowOf } from './resident-project.ts';
 import { openVisit, type Visit } from './visit.ts';
+
+const CONFIG = `
+workflows: { flow: { file: flow.ts } }
+senses: { looks: { file: sense.ts, interval: 1h } }
+schedules: { nightly: { cron: "0 3 * * *", workflow: flow } }
+agents: { fixer: { runtime: command } }
+`;
 
 const ends: (() => void)[] = [];
 let project: Project;
@@ -10,7 +20,11 @@ let visit: Visit;
 let runId: string;
 
 beforeAll(async () => {
-  project = openProject({}, (end) => void ends.push(end));
+  project = openProject({ config: CONFIG }, (end) => void ends.push(end));
+  project.write('flow.ts', workflowOf({ only: "log('hello'); return 1;" }));
+  project.write('sense.ts', senseOf('state.set("seen", 1);'));
+  project.git('add', '-A');
+  project.git('commit', '-qm', 'residents');
   visit = await openVisit(project);
   const script = 'echo 0123456789; echo new > new.txt; mkdir outputs; echo report > "outputs/a b.txt"';
   ({ runId } = await project.run('--session', 'team', '--', 'sh', '-c', script));
@@ -87,5 +101,17 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
     for (const path of [`/v1/runs/${runId}`, '/v1/runs', '/v1/events', `/v1/runs/${runId}/logs/stdout`])
       expect([path, (await visit.ask('HEAD', path)).status]).toEqual([path, 200]);
     expect(await visits()).toBe(before);
+  });
+
+  it('is as its OpenAPI description says, which is a valid one', async () => {
+    const { url, token, ask } = visit;
+    const asking = 'echo \'{"question":"which?"}\' > .caisson/needs_input.json';
+    await project.run('--', 'sh', '-c', asking);
+    const started = await ask('POST', '/v1/workflows/flow/threads', { body: {} });
+    expect(started.json()).toEqual({ threadId: expect.any(String) as string });
+    const text = (await curl(new URL('/v1/openapi.json', url).href, token)).text;
+    expect(await new Validator().validate(text)).toMatchObject({ valid: true });
+    const tokens = { read: await visit.createToken('read'), admin: token };
+    expect(await compareAll(JSON.parse(text) as Description, url, tokens)).toEqual([]);
   });
 });

@@ -26,6 +26,8 @@ export interface ApiHost {
   readWitness(text: string): NonNullable<VerifyOptions['witness']>;
   /** What `caisson doctor` reports, without a repair. */
   examine(): Promise<unknown>;
+  /** The OpenAPI description of the routes: `docs/reference/openapi.json`. */
+  readDescription(): Promise<string>;
   /** The proof of a run, as `caisson export` writes it. */
   readExport(run: string): Promise<Buffer>;
 }

@@ -30,6 +30,9 @@ export function createApi(host: ApiHost, attachments: Attachments, entrance?: En
     ),
   );
   api.get('/v1/hello', (context) => context.json(host.introduce(context.req.query('nonce') ?? '')));
+  api.get('/v1/openapi.json', async (context) =>
+    context.body(await host.readDescription(), 200, { 'content-type': 'application/json' }),
+  );
   for (const [name, operation] of Object.entries(OPERATIONS))
     api.on(operation.method, [operation.path], async (context) =>
       carryOut(context, door, name as OperationName, operation as Operation<unknown, unknown>),

@@ -1,5 +1,7 @@
 /** A project that is open in this process. */
+import { readFile } from 'node:fs/promises';
 import type { ApiHost } from '../api/index.ts';
+import { bundlePath } from './bundle-path.ts';
 import { seeAsCaller } from './as-caller.ts';
 import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
@@ -37,6 +39,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
     readWitness: parseWitness,
     examine: () => examineAll(live.current, cwd),
+    readDescription: () => readFile(bundlePath('openapi.json'), 'utf8'),
     readExport: (run) => readExport(engine, run),
   };
 }

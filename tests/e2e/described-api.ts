@@ -1,0 +1,116 @@
+/** A client that knows of the API what its OpenAPI description says, and asks with curl. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+type Json = Record<string, unknown>;
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly enum?: readonly string[] };
+}
+
+interface Answered {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Json };
+}
+
+interface Operation {
+  /** The scopes that a token needs. */
+  readonly security: readonly { readonly token?: readonly string[] }[];
+  readonly parameters: readonly Parameter[];
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { schema: Json }>> }>
+  >;
+}
+
+/** Where an id comes from: the list that has it, and the member of a row. */
+const IDS: Readonly<Record<string, readonly [list: string, member: string]>> = {
+  run: ['/v1/runs', 'runId'],
+  thread: ['/v1/threads', 'threadId'],
+  resident: ['/v1/residents', 'key'],
+  reference: ['/v1/registry/agents', 'name'],
+};
+
+/** An answer that never ends is read for so long. */
+const STREAM_SECONDS = '1';
+
+const run = promisify(execFile);
+
+export async function curl(url: string, token: string): Promise<Answered> {
+  const form = '\n%{http_code} %{content_type}';
+  const args = ['-s', '-m', STREAM_SECONDS, '-w', form, '-H', `Authorization: Bearer ${token}`, url];
+  const { stdout } = await run('curl', args, { maxBuffer: 64 * 1024 * 1024 }).catch((error: unknown) => {
+    const ended = error as { code?: number; stdout: string };
+    if (ended.code !== 28) throw error; // it took longer: it is a stream
+    return ended;
+  });
+  const cut = stdout.lastIndexOf('\n');
+  const [status = '', type = ''] = stdout.slice(cut + 1).split(/ (.*)/);
+  return { status: Number(status), type: type.split(';')[0] ?? '', text: stdout.slice(0, cut) };
+}
+
+/** Asks every GET route with a token of its scope, and returns what differs from the description. */
+export async function compareAll(
+  description: Description,
+  url: string,
+  tokens: Readonly<Record<string, string>>,
+): Promise<string[]> {
+  const check = createCheck(description);
+  const differences: string[] = [];
+  for (const [path, { get }] of Object.entries(description.paths)) {
+    if (get === undefined) continue;
+    const token = tokens[get.security[0]?.token?.[0] ?? ''] ?? '';
+    const asked = await fill(path, get, url, token);
+    const answer = await curl(new URL(asked, url).href, token);
+    const content = get.responses[answer.status]?.content?.[answer.type];
+    if (content === undefined)
+      differences.push(`GET ${asked}: ${answer.status} ${answer.type} ${answer.text.slice(0, 300)}`);
+    else if (answer.type === 'application/json')
+      differences.push(...check(asked, content.schema, answer.text));
+  }
+  return differences;
+}
+
+/** Of a path with `{run}` and the like: values that it may have, from an enum or from the list that has them. */
+async function fill(path: string, { parameters }: Operation, url: string, token: string): Promise<string> {
+  let filled = path;
+  for (const { name, in: place, schema } of parameters) {
+    if (place !== 'path') continue;
+    const [list = '', member = ''] = IDS[name] ?? [];
+    const rows = list === '' ? [] : (JSON.parse((await curl(new URL(list, url).href, token)).text) as Json[]);
+    const value = schema.enum?.[0] ?? rows[0]?.[member];
+    if (typeof value !== 'string') throw new Error(`${path}: nothing is known of ${name}`);
+    filled = filled.replace(`{${name}}`, encodeURIComponent(value));
+  }
+  return filled;
+}
+
+/** Answers are open for members of later versions; today's has none that is not described. */
+function createCheck({ components }: Description): (path: string, schema: Json, text: string) => string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const schemas = close(components.schemas) as Json;
+  return (path, schema, text) => {
+    const closed = close(schema) as Json;
+    const matches = ajv.compile({ ...closed, components: { schemas } });
+    if (matches(JSON.parse(text))) return [];
+    return (matches.errors ?? [])
+      .slice(0, 5)
+      .map((error) => `GET ${path}: ${ajv.errorsText([error])} ${JSON.stringify(error.params)}`);
+  };
+}
+
+function close(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(close);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, close(member)]));
+  const isOpen = copy['type'] === 'object' && 'properties' in copy && !('additionalProperties' in copy);
+  return isOpen ? { ...copy, additionalProperties: false } : copy;
+}
