@@ -19,8 +19,8 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 type Api = Hono<{ Bindings: HttpBindings }>;
 type Call = Context<{ Bindings: HttpBindings }>;
 
-/** For `http.createServer`. Without an entrance every caller may do everything. */
-export function createApi(host: ApiHost, attachments: Attachments, entrance?: Entrance): RequestListener {
+/** For `http.createServer`. */
+export function createApi(host: ApiHost, attachments: Attachments, entrance: Entrance): RequestListener {
   const door: Door = { host, entrance };
   const api: Api = new Hono();
   api.onError((error, context) => answerProblem(context, error));
@@ -37,7 +37,7 @@ export function createApi(host: ApiHost, attachments: Attachments, entrance?: En
       carryOut(context, door, name as OperationName, operation as Operation<unknown, unknown>),
     );
   api.post('/v1/runs', async (context) => context.json(await dispatch(context, door, attachments), 201));
-  if (entrance === undefined) serveAttachments(api, attachments);
+  if (entrance.caller === undefined) serveAttachments(api, attachments);
   const listen = getRequestListener((request, bindings) => api.fetch(request, bindings));
   return (incoming, outgoing) => void listen(incoming, outgoing);
 }
@@ -58,7 +58,7 @@ function serveAttachments(api: Api, attachments: Attachments): void {
 
 interface Door {
   readonly host: ApiHost;
-  readonly entrance: Entrance | undefined;
+  readonly entrance: Entrance;
 }
 
 async function carryOut(
@@ -95,7 +95,11 @@ async function dispatch(
   const idempotencyKey = context.req.header('idempotency-key');
   const request = { ...definedOnly({ idempotencyKey }), ...given.request };
   const caisson = await door.host.forCaller(caller);
-  if (attach === undefined) return describe(await caisson.dispatch(request));
+  if (attach === undefined) {
+    const run = describe(await caisson.dispatch(request));
+    await door.entrance.started(context.env.incoming, run);
+    return run;
+  }
   const { id, attachment } = attachments.open(attach);
   try {
     const handle = await caisson.dispatch(request, attachment);
@@ -121,10 +125,11 @@ async function readInput<S extends z.ZodMiniType>(
   const lastEventId = context.req.header('last-event-id');
   const after = STREAMS.has(name) && lastEventId !== undefined ? { after: lastEventId } : {};
   const sent = { ...after, ...context.req.query(), ...(await readBody(context)), ...context.req.param() };
-  const given = entrance === undefined ? sent : asVisitor(sent, schema, entrance);
+  const { caller } = entrance;
+  const given = caller === undefined ? sent : asVisitor(sent, schema, caller);
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw new InputInvalidError(explain(parsed.error.issues[0]));
-  await entrance?.admit(context.env.incoming, name, parsed.data as Record<string, unknown>);
+  await entrance.admit(context.env.incoming, name, parsed.data as Record<string, unknown>);
   return parsed.data;
 }
 
@@ -135,7 +140,7 @@ const STREAMS: ReadonlySet<OperationName> = new Set(['follow', 'followAll']);
 function asVisitor(
   sent: Readonly<Record<string, unknown>>,
   schema: z.ZodMiniType,
-  { caller }: Entrance,
+  caller: NonNullable<Entrance['caller']>,
 ): Record<string, unknown> {
   const own = ['caller', 'attach'].find((name) => name in sent);
   if (own !== undefined) throw new InputInvalidError(`${own} is only for callers on the socket`);

@@ -7,4 +7,4 @@ export { serveMcp, type McpServing } from './mcp/load-mcp.ts';
 export { MCP_SCOPES, type McpBounds, type McpProject, type McpScope } from './mcp/contract.ts';
 export { isDaemonLoss } from './problems.ts';
 export { createRemoteCaisson } from './remote-caisson.ts';
-export { connectSocket } from './socket-connection.ts';
+export { CLIENT_HEADER, connectSocket } from './socket-connection.ts';

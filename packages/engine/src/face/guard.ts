@@ -20,7 +20,7 @@ export interface Guard {
 export interface GuardParts {
   readonly tokens: Pick<Tokens, 'check'>;
   readonly clock: Clock;
-  /** `http://name:port` of every name that we answer to. */
+  /** Every origin that is ours: `http://127.0.0.1:8417`. */
   origins(): readonly string[];
 }
 

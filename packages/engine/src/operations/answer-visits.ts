@@ -1,15 +1,17 @@
 /** Every request that comes over TCP: judged by the guard of `face`, then answered by a page or by the routes of the socket. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Caller, Scope } from '@caisson/protocol';
 import { createApi, createAttachments, sendProblem, type ApiHost, type Entrance } from '../api/index.ts';
 import { bundlePath } from '../composition/bundle-path.ts';
 import { readHostEnvironment } from '../config/index.ts';
-import { CONTROL_PATHS } from '../daemon/index.ts';
+import { actOfControl, CONTROL_PATHS } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   allows,
   createGuard,
+  createOpenAnswers,
   createTokens,
   readPages,
   scopeOfCall,
@@ -19,7 +21,8 @@ import {
   type Visitor,
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
-import { recordVisit } from './record-visit.ts';
+import { recordAct, type Actor } from './record-act.ts';
+import { recordStart } from './record-decisions.ts';
 import { createSessionRoutes } from './session-routes.ts';
 
 const NO_STORE = 'no-store';
@@ -41,14 +44,18 @@ export interface VisitRooms {
   /** Answers the routes about the daemon itself. */
   readonly answerControl: RequestListener;
   readonly links: Links;
-  /** `http://name:port` of every name that we answer to. */
+  /** Every origin that is ours. */
   origins(): readonly string[];
+  /** The one at the other end has shown a token. */
+  onKnown(connection: Socket): void;
 }
 
-export function answerVisits({ engine, host, answerControl, links, origins }: VisitRooms): RequestListener {
+export function answerVisits(rooms: VisitRooms): RequestListener {
+  const { engine, host, answerControl, links, origins, onKnown } = rooms;
   const { clock, ledger } = engine;
   const tokens = createTokens(ledger, clock);
   const visitors = new WeakMap<IncomingMessage, Visitor>();
+  const answers = createOpenAnswers(tokens, clock);
   const guard = createGuard({ tokens, clock, origins });
   const answerApi = createApi(host, createAttachments(clock), createEntrance(engine, visitors));
   const answerSession = createSessionRoutes({ tokens, links, guard });
@@ -61,10 +68,17 @@ export function answerVisits({ engine, host, answerControl, links, origins }: Vi
     if (path === '/v1/session' && request.method === 'POST') return answerSession(request, response, null);
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
+    onKnown(request.socket);
+    answers.watch(visitor.id, response);
     if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
     if (!CONTROL_PATHS.includes(path)) return answerApi(request, response);
     requireScope(visitor, scopeOfPath(path));
-    answerControl(request, response);
+    const act = actOfControl(request.method, path);
+    if (act === null) return answerControl(request, response);
+    recordAct(engine, actorOf(visitor), act, {}).then(
+      () => answerControl(request, response),
+      (error: unknown) => sendProblem(response, error),
+    );
   };
   return (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
@@ -77,15 +91,24 @@ export function answerVisits({ engine, host, answerControl, links, origins }: Vi
 }
 
 function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visitor>): Entrance {
+  const visitorOf = (request: IncomingMessage): Visitor => {
+    const visitor = visitors.get(request);
+    if (visitor === undefined) throw new Error('a request without a visitor');
+    return visitor;
+  };
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
     async admit(request, operation, input) {
-      const visitor = visitors.get(request);
-      if (visitor === undefined) throw new Error('a request without a visitor');
+      const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
-      if (request.method !== 'GET') await recordVisit(engine, visitor, operation, input);
+      if (request.method !== 'GET') await recordAct(engine, actorOf(visitor), operation, input);
     },
+    started: (request, run) => recordStart(engine, actorOf(visitorOf(request)), run),
   };
+}
+
+function actorOf({ id, name }: Visitor): Actor {
+  return { by: name, token: id };
 }
 
 function requireScope({ scopes }: Visitor, needed: Scope): void {

@@ -1,10 +1,11 @@
 /** Answers on the socket of a daemon: the routes of the project, and those about the daemon itself. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import {
+  actOfControl,
   CONTROL_PATHS,
   createControlRoutes,
   createFaceRoutes,
@@ -16,6 +17,8 @@ import {
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
+import { recordAct } from './record-act.ts';
+import { clientOf, createSocketEntrance } from './socket-entrance.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
 const LAST_ANSWERS_MS = 1000;
@@ -38,8 +41,18 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
   const answerControl: RequestListener = toListener(createControlRoutes(control));
   const face = createDaemonFace({ engine, host, answerControl, warn });
   const answerFace = toListener(createFaceRoutes(control));
-  const answerOthers = createApi(host, createAttachments(engine.clock));
-  const server = createServer(joinRoutes(answerControl, answerFace, answerOthers));
+  const entrance = createSocketEntrance(engine);
+  const answerOthers = createApi(host, createAttachments(engine.clock), entrance);
+  const answerOwn: RequestListener = (request, response) => {
+    const act = actOfControl(request.method, pathOf(request));
+    if (act === null) return answerControl(request, response);
+    // It ends on a full disk, too, and without its ledger.
+    const recorded = recordAct(engine, clientOf(request), act, {}).catch((error: Error) =>
+      warn(`who asked to ${act} could not be recorded: ${error.message}`),
+    );
+    void recorded.then(() => answerControl(request, response));
+  };
+  const server = createServer(joinRoutes(answerOwn, answerFace, answerOthers));
   const connections = new Set<Socket>();
   const socket = await openDaemonSocket({
     folder: join(engine.config.stateDir, 'runtime'),
@@ -82,9 +95,13 @@ function joinRoutes(
   answerOthers: RequestListener,
 ): RequestListener {
   return (request, response) => {
-    const path = request.url?.split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     if (path === FACE_PATH) answerFace(request, response);
     else if (CONTROL_PATHS.includes(path)) answerControl(request, response);
     else answerOthers(request, response);
   };
+}
+
+function pathOf({ url }: IncomingMessage): string {
+  return url?.split('?', 1)[0] ?? '';
 }

@@ -15,7 +15,7 @@ import type * as z from 'zod/mini';
 import type { Caisson } from '../../caisson-contract.ts';
 import type { SpentHere } from './spent-here.ts';
 
-/** `read` looks, `run` starts runs and writes to boards, `decide` answers, applies and cancels. */
+/** `read` looks, `run` starts and cancels runs and writes to boards, `decide` answers and applies. */
 export const MCP_SCOPES = ['read', 'run', 'decide'] as const;
 export type McpScope = (typeof MCP_SCOPES)[number];
 
@@ -37,12 +37,12 @@ export interface McpBounds {
 export interface McpProject {
   /** For work that changes nothing. */
   read<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
-  /** For work on runs that are there. */
-  act<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
+  /** For decisions about runs that are there; they are recorded as those of `client`. */
+  act<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For work that needs no earlier run. */
   write<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** Starts a run that goes on without this process; resolves with its id. */
-  start(request: DispatchRequest): Promise<string>;
+  start(client: string, request: DispatchRequest): Promise<string>;
   /** An error of any call of these, as it may cross a process. */
   describeError(error: unknown): ErrorInfo;
   /** Whether the daemon went away while it was asked. */
