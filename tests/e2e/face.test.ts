@@ -369,15 +369,17 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
   it('is out of reach of a sandbox, and gives nothing to one with the whole network', async () => {
     const { project, url } = await openFace();
     const { host, port } = new URL(url);
-    const asks = `printf 'GET /v1/runs HTTP/1.1\\r\\nHost: ${host}\\r\\nConnection: close\\r\\n\\r\\n' >&3; head -1 <&3`;
+    const asks = `printf 'GET %s HTTP/1.1\\r\\nHost: ${host}\\r\\nConnection: close\\r\\n\\r\\n' $1 >&3; head -1 <&3`;
     const look = `ls .caisson/runtime/daemon.sock\nexec 3<>/dev/tcp/127.0.0.1/${port} && ${asks}\n`;
     writeFileSync(join(project.root, 'look.sh'), look);
     project.git('add', '-A');
     project.git('commit', '-qm', 'look');
-    const shut = await project.caisson('run', '--network', 'none', '--', 'bash', 'look.sh');
+    const shut = await project.caisson('run', '--network', 'none', '--', 'bash', 'look.sh', '/mcp');
     expect([shut.code, shut.stdout]).toEqual([1, '']);
-    const open = await project.caisson('run', '--network', 'full', '--', 'bash', 'look.sh');
-    expect(open.stdout.trim()).toBe('HTTP/1.1 401 Unauthorized');
+    for (const path of ['/v1/runs', '/mcp']) {
+      const open = await project.caisson('run', '--network', 'full', '--', 'bash', 'look.sh', path);
+      expect([path, open.stdout.trim()]).toEqual([path, 'HTTP/1.1 401 Unauthorized']);
+    }
   });
 
   it('the port of another program is refused with a remedy', async () => {

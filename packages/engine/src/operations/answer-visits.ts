@@ -21,6 +21,7 @@ import {
   type Visitor,
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
+import { MCP_PATH, type DaemonMcp } from './daemon-mcp.ts';
 import { recordAct, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
 import { createSessionRoutes } from './session-routes.ts';
@@ -43,6 +44,7 @@ export interface VisitRooms {
   readonly host: ApiHost;
   /** Answers the routes about the daemon itself. */
   readonly answerControl: RequestListener;
+  readonly mcp: DaemonMcp;
   readonly links: Links;
   /** Every origin that is ours. */
   origins(): readonly string[];
@@ -51,7 +53,7 @@ export interface VisitRooms {
 }
 
 export function answerVisits(rooms: VisitRooms): RequestListener {
-  const { engine, host, answerControl, links, origins, onKnown } = rooms;
+  const { engine, host, mcp, answerControl, links, origins, onKnown } = rooms;
   const { clock, ledger } = engine;
   const tokens = createTokens(ledger, clock);
   const visitors = new WeakMap<IncomingMessage, Visitor>();
@@ -62,15 +64,21 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
   const pageOf = readPages(dirname(bundlePath('dashboard/index.html')));
   const answer: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
-    const isPage = !path.startsWith('/v1/');
-    guard.checkOrigin(request, isPage);
-    if (isPage) return sendPage(request, response, pageOf(path));
+    const kind = path === MCP_PATH ? 'mcp' : path.startsWith('/v1/') ? 'operation' : 'page';
+    guard.checkOrigin(request, kind);
+    if (kind === 'page') return sendPage(request, response, pageOf(path));
     if (path === '/v1/session' && request.method === 'POST') return answerSession(request, response, null);
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
     onKnown(request.socket);
     answers.watch(visitor.id, response);
     if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
+    if (kind === 'mcp')
+      return mcp.answer(request, response, {
+        owner: visitor.id,
+        scopes: visitor.scopes,
+        actor: actorOf(visitor),
+      });
     if (!CONTROL_PATHS.includes(path)) return answerApi(request, response);
     requireScope(visitor, scopeOfPath(path));
     const act = actOfControl(request.method, path);

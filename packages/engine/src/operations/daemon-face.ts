@@ -14,6 +14,7 @@ import {
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
 import { answerVisits } from './answer-visits.ts';
+import type { DaemonMcp } from './daemon-mcp.ts';
 import { openTcpServer, type TcpServer } from './tcp-server.ts';
 
 const REMEMBERED = ['face', 'listen'] as const;
@@ -35,22 +36,24 @@ export interface DaemonFace {
 export interface FaceRooms {
   readonly engine: Engine;
   readonly host: ApiHost;
+  readonly mcp: DaemonMcp;
   /** Answers the routes about the daemon itself. */
   readonly answerControl: RequestListener;
   warn(message: string): void;
 }
 
-export function createDaemonFace({ engine, host, answerControl, warn }: FaceRooms): DaemonFace {
+export function createDaemonFace({ engine, host, mcp, answerControl, warn }: FaceRooms): DaemonFace {
   const { clock, ledger } = engine;
   const { api } = engine.config;
   const links = createLinks(clock);
+  const visited = { engine, host, mcp, answerControl, links };
   let open: OpenPlace | null = null;
   const remembered = () => z.safeParse(Remembered, ledger.kv.get(...REMEMBERED)).data;
   const url = (): string | null => (open === null ? null : `${open.origins[0]}/`);
   const begin = async (place: Required<ListenPlace>): Promise<void> => {
     const certificate = readCertificate(place.host, api);
     const server = await openTcpServer({ ...place, certificate }, (onKnown) =>
-      answerVisits({ engine, host, answerControl, links, origins: () => open?.origins ?? [], onKnown }),
+      answerVisits({ ...visited, origins: () => open?.origins ?? [], onKnown }),
     );
     const at = { host: place.host, port: server.port };
     open = { ...at, server, origins: listOrigins(at, api) };

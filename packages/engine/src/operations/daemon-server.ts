@@ -17,7 +17,8 @@ import {
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
-import { recordAct } from './record-act.ts';
+import { createDaemonMcp, MCP_PATH } from './daemon-mcp.ts';
+import { localActor, recordAct } from './record-act.ts';
 import { clientOf, createSocketEntrance } from './socket-entrance.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
@@ -39,7 +40,8 @@ export interface ServerRooms {
 
 export async function openDaemonServer({ engine, host, control, warn }: ServerRooms): Promise<DaemonServer> {
   const answerControl: RequestListener = toListener(createControlRoutes(control));
-  const face = createDaemonFace({ engine, host, answerControl, warn });
+  const mcp = createDaemonMcp({ engine, host, version: () => control.status().version, warn });
+  const face = createDaemonFace({ engine, host, mcp, answerControl, warn });
   const answerFace = toListener(createFaceRoutes(control));
   const entrance = createSocketEntrance(engine);
   const answerOthers = createApi(host, createAttachments(engine.clock), entrance);
@@ -52,7 +54,15 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
     );
     void recorded.then(() => answerControl(request, response));
   };
-  const server = createServer(joinRoutes(answerOwn, answerFace, answerOthers));
+  const answerMcp: RequestListener = (request, response) =>
+    mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });
+  const server = createServer((request, response) => {
+    const path = pathOf(request);
+    if (path === FACE_PATH) answerFace(request, response);
+    else if (path === MCP_PATH) answerMcp(request, response);
+    else if (CONTROL_PATHS.includes(path)) answerOwn(request, response);
+    else answerOthers(request, response);
+  });
   const connections = new Set<Socket>();
   const socket = await openDaemonSocket({
     folder: join(engine.config.stateDir, 'runtime'),
@@ -69,6 +79,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
     face,
     async stop() {
       await socket.close();
+      await mcp.stop();
       const closed = [...connections].map(untilClosed);
       const cancel = engine.clock.setTimer(LAST_ANSWERS_MS, () => {
         for (const connection of connections) connection.destroy();
@@ -87,19 +98,6 @@ function untilClosed(connection: Socket): Promise<unknown> {
 function toListener({ fetch }: ControlRoutes): RequestListener {
   const answer = getRequestListener(fetch);
   return (request, response) => void answer(request, response);
-}
-
-function joinRoutes(
-  answerControl: RequestListener,
-  answerFace: RequestListener,
-  answerOthers: RequestListener,
-): RequestListener {
-  return (request, response) => {
-    const path = pathOf(request);
-    if (path === FACE_PATH) answerFace(request, response);
-    else if (CONTROL_PATHS.includes(path)) answerControl(request, response);
-    else answerOthers(request, response);
-  };
 }
 
 function pathOf({ url }: IncomingMessage): string {

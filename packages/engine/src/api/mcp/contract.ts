@@ -9,6 +9,7 @@
  * M5  A failure is a result with `isError`, a code, a message and a remedy. It never ends the server.
  * M6  Every run of a client has a sandbox, and no more network than the project gives a run.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PatchFile } from '@caisson/ground';
 import type { DispatchRequest, ErrorInfo, Mode } from '@caisson/protocol';
 import type * as z from 'zod/mini';
@@ -83,4 +84,23 @@ export interface McpBench {
   readonly ending: AbortSignal;
   /** Work that a call leaves behind; the server waits for it when it ends. */
   keep(work: Promise<unknown>): void;
+}
+
+/** A request over HTTP, of one who was let in. */
+export interface McpVisit {
+  /** Whose sessions these are: nobody else may use them. */
+  readonly owner: string;
+  readonly project: McpProject;
+  readonly bounds: McpBounds;
+}
+
+export interface McpSessionsParts {
+  readonly version: string;
+  onError(error: Error): void;
+}
+
+/** The MCP servers of a host over HTTP, one for each client. */
+export interface McpSessions {
+  answer(request: IncomingMessage, response: ServerResponse, visit: McpVisit): Promise<void>;
+  stop(): Promise<void>;
 }
