@@ -1,10 +1,14 @@
 /** A daemon on TCP: who may ask it, for what, and what is recorded of that. */
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, until, type Project } from './project.ts';
+import { BIN, createProject, until, type Project } from './project.ts';
 
 interface Face {
   readonly project: Project;
@@ -68,6 +72,20 @@ async function openFace(config = ''): Promise<Face> {
   };
 }
 
+interface Stream {
+  isOver(): boolean;
+}
+
+async function openStream(token: string, url: string): Promise<Stream> {
+  const { body } = await fetch(new URL('/v1/events', url), { headers: { authorization: `Bearer ${token}` } });
+  let isOver = false;
+  new Response(body).text().then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
+  return { isOver: () => isOver };
+}
+
 describe('a daemon on TCP', { timeout: 120_000 }, () => {
   it('signs a page in once, keeps no token, and survives a new daemon and a sign-out', async () => {
     const { project, url, link, token, ask } = await openFace();
@@ -95,6 +113,8 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect((await ask('GET', '/v1/runs', { token: rotated.token })).status).toBe(401);
     await project.caisson('ui', '--stop');
     await expect(ask('GET', '/')).rejects.toThrow('ECONNREFUSED');
+    const reopened = await project.caisson('ui', '--no-open', '-o', 'json');
+    expect(JSON.parse(reopened.stdout)).toMatchObject({ url }); // the last port
   });
 
   it('gives a page of another origin nothing, whatever it sends', async () => {
@@ -212,24 +232,43 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     );
   });
 
-  it('records who asked for a change, on the run that it is about', async () => {
+  it('records who decided, whichever way it came', async () => {
     const { project, ask } = await openFace();
-    const { runId } = (
-      await ask('POST', '/v1/runs', { body: { request: { argv: ['sleep', '60'] } } })
-    ).json() as { runId: string };
+    const start = async (): Promise<string> => {
+      const body = { request: { argv: ['sleep', '60'] } };
+      return ((await ask('POST', '/v1/runs', { body })).json() as { runId: string }).runId;
+    };
+    const [runId, second] = [await start(), await start()];
     expect((await ask('POST', `/v1/runs/${runId}/cancel`, { body: {} })).json()).toEqual({
       outcome: expect.any(String),
     });
+    expect((await ask('POST', '/v1/reload', { body: {} })).status).toBe(200);
+    expect((await project.caisson('cancel', second)).code).toBe(0);
     await project.caisson('logs', '-f', runId);
-    const lines = (await project.caisson('logs', runId, '-o', 'ndjson')).stdout.trim().split('\n');
-    const acted = lines
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ type }) => type === 'visitor.acted');
-    const token = expect.stringMatching(/^[0-9a-f]{16}$/) as unknown;
-    expect(acted).toEqual([
-      expect.objectContaining({ by: 'dashboard', token, operation: 'cancel', target: runId }),
+    await project.caisson('logs', '-f', second);
+    const actsOf = async (...args: string[]): Promise<Record<string, unknown>[]> =>
+      (await project.caisson(...args)).stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ type }) => type === 'visitor.acted');
+    const { id: token } = (await ask('GET', '/v1/session')).json() as { id: string };
+    const dashboard = { by: 'dashboard', token };
+    expect(await actsOf('logs', runId, '-o', 'ndjson')).toEqual([
+      expect.objectContaining({ ...dashboard, operation: 'dispatch', target: runId }),
+      expect.objectContaining({ ...dashboard, operation: 'cancel', target: runId }),
     ]);
+    expect(await actsOf('logs', second, '-o', 'ndjson')).toEqual([
+      expect.objectContaining({ ...dashboard, operation: 'dispatch' }),
+      expect.objectContaining({ by: userInfo().username, operation: 'cancel' }),
+    ]);
+    const ofProject = (await actsOf('events')).filter(({ runId: of }) => of == null);
+    expect(ofProject).toContainEqual(expect.objectContaining({ operation: 'reload' }));
     expect((await project.caisson('verify', runId)).code).toBe(0);
+    await project.caisson('down', '--now');
+    await project.caisson('apply', runId);
+    const last = (await actsOf('logs', runId, '-o', 'ndjson')).at(-1);
+    expect(last).toMatchObject({ by: userInfo().username, operation: 'apply' });
   });
 
   it('streams events with ids, goes on after the last one, and says that it lives', async () => {
@@ -267,6 +306,45 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect([text.startsWith(':\n\n'), /^id: (\d+)$/m.exec(text)?.[1]]).toEqual([true, ids[2]]);
   });
 
+  it('an open stream ends when its token is revoked, is signed out or expires', async () => {
+    const { project, url, token, ask } = await openFace();
+    const make = async (expires: string): Promise<{ id: string; name: string; token: string }> => {
+      const order = ['tokens', 'create', '--scope', 'read', '--expires', expires, '-o', 'json'];
+      return JSON.parse((await project.caisson(...order)).stdout) as Awaited<ReturnType<typeof make>>;
+    };
+    const [revoked, short] = [await make('1h'), await make('3s')];
+    expect(revoked.name).toBe('read');
+    const stays = await openStream((await make('1h')).token, url);
+    const streams = await Promise.all([revoked.token, short.token, token].map((one) => openStream(one, url)));
+    await project.caisson('tokens', 'revoke', revoked.id);
+    await until('the revoked one ends', () => streams[0]?.isOver() ?? false);
+    expect(streams[2]?.isOver()).toBe(false);
+    await ask('DELETE', '/v1/session');
+    await until('all have ended', () => streams.every(({ isOver }) => isOver()));
+    expect(stays.isOver()).toBe(false);
+  });
+
+  it('strangers that only connect lock nobody out, and hold few descriptors', async () => {
+    const { url, token, ask } = await openFace();
+    const { port } = new URL(url);
+    const streams = await Promise.all(Array.from({ length: 4 }, () => openStream(token, url)));
+    let closed = 0;
+    const strangers = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const connection = connect(Number(port), '127.0.0.1');
+        connection.on('error', () => undefined);
+        connection.once('close', () => (closed += 1));
+        await once(connection, 'connect');
+        return connection;
+      }),
+    );
+    onTestFinished(() => strangers.forEach((connection) => connection.destroy()));
+    await until('the oldest are closed', () => closed >= 36);
+    expect(closed).toBe(36);
+    expect((await ask('GET', '/v1/runs')).status).toBe(200);
+    expect(streams.some(({ isOver }) => isOver())).toBe(false);
+  });
+
   it('gives bytes in parts, and not again while they are the same', async () => {
     const { project, ask } = await openFace();
     const { runId } = await project.run('--', 'sh', '-c', 'echo 0123456789; echo new > new.txt');
@@ -291,15 +369,17 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
   it('is out of reach of a sandbox, and gives nothing to one with the whole network', async () => {
     const { project, url } = await openFace();
     const { host, port } = new URL(url);
-    const asks = `printf 'GET /v1/runs HTTP/1.1\\r\\nHost: ${host}\\r\\nConnection: close\\r\\n\\r\\n' >&3; head -1 <&3`;
+    const asks = `printf 'GET %s HTTP/1.1\\r\\nHost: ${host}\\r\\nConnection: close\\r\\n\\r\\n' $1 >&3; head -1 <&3`;
     const look = `ls .caisson/runtime/daemon.sock\nexec 3<>/dev/tcp/127.0.0.1/${port} && ${asks}\n`;
     writeFileSync(join(project.root, 'look.sh'), look);
     project.git('add', '-A');
     project.git('commit', '-qm', 'look');
-    const shut = await project.caisson('run', '--network', 'none', '--', 'bash', 'look.sh');
+    const shut = await project.caisson('run', '--network', 'none', '--', 'bash', 'look.sh', '/mcp');
     expect([shut.code, shut.stdout]).toEqual([1, '']);
-    const open = await project.caisson('run', '--network', 'full', '--', 'bash', 'look.sh');
-    expect(open.stdout.trim()).toBe('HTTP/1.1 401 Unauthorized');
+    for (const path of ['/v1/runs', '/mcp']) {
+      const open = await project.caisson('run', '--network', 'full', '--', 'bash', 'look.sh', path);
+      expect([path, open.stdout.trim()]).toEqual([path, 'HTTP/1.1 401 Unauthorized']);
+    }
   });
 
   it('the port of another program is refused with a remedy', async () => {
@@ -313,5 +393,54 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     await until('its link', async () =>
       (await project.caisson('ui', '--no-open')).stdout.includes(`${url}#link=`),
     );
+    await project.caisson('ui', '--stop');
+    const bare = await project.caisson('ui', '--no-open', '--listen', '0.0.0.0');
+    expect([bare.code, bare.stderr]).toEqual([1, expect.stringMatching(/api\.certificate[^]*tunnel/)]);
+    const moved = await project.caisson('ui', '--no-open', '-o', 'json', '--listen', '127.0.0.2');
+    const { url: elsewhere } = JSON.parse(moved.stdout) as { url: string };
+    expect(elsewhere).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/$/);
+    expect((await send(elsewhere, 'GET', '/v1/runs', {})).status).toBe(401);
+  });
+
+  it('beyond the loopback address there is only HTTPS, under its own names', async () => {
+    const project = createProject();
+    onTestFinished(async () => void (await project.caisson('down', '--now')));
+    const folder = join(project.env['HOME'] ?? '', '.config/caisson');
+    mkdirSync(folder, { recursive: true });
+    const setApi = (more: string): void =>
+      writeFileSync(join(folder, 'config.yaml'), `api:\n  listen: 192.0.2.7:8443\n${more}`);
+    setApi('');
+    const refused = await project.caisson('up', '-d');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('api.certificate')]);
+    const subject = ['-subj', '/CN=dash.example', '-addext', 'subjectAltName=DNS:dash.example,IP:192.0.2.7'];
+    const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+    const files = ['-keyout', 'key.pem', '-out', 'cert.pem'];
+    execFileSync('openssl', ['req', '-x509', ...made, ...files, ...subject], { cwd: folder, stdio: 'pipe' });
+    setApi('  certificate: cert.pem\n  key: key.pem\n  names: [dash.example]\n');
+    const url = 'https://dash.example:8443';
+    const lines = [
+      'ip link set lo up; ip addr add 192.0.2.7/32 dev lo',
+      `caisson() { '${process.execPath}' '${BIN}' "$@"; }`,
+      'caisson up -d >&2; caisson ui --no-open -o json',
+      'token=$(caisson tokens create --scope read -o json | sed -n \'s/.*"token": *"\\([^"]*\\)".*/\\1/p\')',
+      `ask() { curl -sS -o /dev/null -w '%{http_code}\\n' --cacert '${folder}/cert.pem' --resolve dash.example:8443:192.0.2.7 "$@"; }`,
+      `ask ${url}/v1/runs; ask -H "authorization: Bearer $token" ${url}/v1/runs`,
+      `ask -H "authorization: Bearer $token" https://192.0.2.7:8443/v1/runs`,
+      `ask -H "authorization: Bearer $token" -H 'host: evil.example:8443' ${url}/v1/runs`,
+      `ask -H "authorization: Bearer $token" -H 'origin: http://dash.example:8443' ${url}/v1/runs`,
+      `ask -H "authorization: Bearer $token" -H 'origin: ${url}' ${url}/v1/runs`,
+      'curl -sS http://192.0.2.7:8443/v1/runs 2>/dev/null || echo no plain HTTP',
+    ];
+    const namespace = process.geteuid?.() === 0 ? ['--net'] : ['--user', '--map-root-user', '--net'];
+    const { stdout } = await promisify(execFile)('unshare', [...namespace, 'bash', '-c', lines.join('\n')], {
+      cwd: project.root,
+      env: project.env,
+    });
+    const [printed = '', ...answers] = stdout.trim().split(/\n(?=\d{3}\n)|(?<=\d{3})\n/);
+    expect(JSON.parse(printed)).toMatchObject({ url: `${url}/` });
+    expect(answers).toEqual(['401', '200', '200', '421', '403', '200', 'no plain HTTP']);
+    project.write('caisson.yaml', 'api: { listen: "0.0.0.0:8443" }\n');
+    expect((await project.caisson('runs')).stderr).toContain('api cannot be set by a project');
+    project.write('caisson.yaml', '');
   });
 });

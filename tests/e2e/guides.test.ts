@@ -33,6 +33,7 @@ it.each([
   'mcp',
   'top',
   'daemon',
+  'dashboard',
   'residents',
 ])(
   'every example of the guide "%s" works as it is written',

@@ -1,6 +1,8 @@
-/** An independent client of `caisson mcp`: that of the SDK, over stdio. */
+/** An independent MCP client: that of the SDK, over stdio with `caisson mcp`, or over HTTP with a daemon. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema, type Progress } from '@modelcontextprotocol/sdk/types.js';
 import { expect, onTestFinished } from 'vitest';
 import { BIN, type Project } from './project.ts';
@@ -23,7 +25,6 @@ export type Answer = Readonly<Record<string, unknown>>;
 
 export async function connectMcp(project: Project, ...options: string[]): Promise<McpClient> {
   await project.trust();
-  const client = new Client({ name: 'a test', version: '1' });
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [BIN, 'mcp', ...options],
@@ -31,6 +32,17 @@ export async function connectMcp(project: Project, ...options: string[]): Promis
     env: project.env,
     stderr: 'inherit',
   });
+  return await connectOver(transport);
+}
+
+/** `url` of the daemon, as `caisson ui` prints it. */
+export async function connectMcpHttp(url: string, token: string): Promise<McpClient> {
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  return await connectOver(new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit }));
+}
+
+async function connectOver(transport: Transport): Promise<McpClient> {
+  const client = new Client({ name: 'a test', version: '1' });
   onTestFinished(() => client.close());
   const startedMs = performance.now();
   await client.connect(transport);

@@ -46,6 +46,11 @@ describe('caisson mcp', { timeout: LIMIT_MS }, () => {
     expect(existsSync(join(project.root, 'made.txt'))).toBe(false);
     expect(await call('apply', { run: runId })).toMatchObject({ applied: ['made.txt'], fileCount: 1 });
     expect(readFileSync(join(project.root, 'made.txt'), 'utf8')).toBe('made\n');
+    const acts = (await project.events(String(runId))).filter(({ type }) => type === 'visitor.acted');
+    expect(acts).toMatchObject([
+      { client: 'mcp: a test', operation: 'dispatch' },
+      { client: 'mcp: a test', operation: 'apply' },
+    ]);
     expect(await call('list', { status: 'done' })).toMatchObject({ runs: [{ runId, status: 'done' }] });
     expect(await statusOf(project, runId)).toBe('done');
   });
@@ -129,7 +134,7 @@ describe('caisson mcp', { timeout: LIMIT_MS }, () => {
     };
     const reading = ['board', 'diff', 'list', 'status', 'wait'];
     expect(await names('--read-only')).toEqual(reading);
-    expect(await names('--scope', 'run')).toEqual([...reading, 'dispatch'].toSorted());
+    expect(await names('--scope', 'run')).toEqual([...reading, 'cancel', 'dispatch'].toSorted());
     const { client } = await connectMcp(project, '--read-only');
     await expect(client.callTool({ name: 'dispatch', arguments: shell('true') })).rejects.toThrow(
       'no tool dispatch',

@@ -118,8 +118,11 @@ const WORDS: EnvelopeHandlers<string> = {
   'branch.dropped': ({ branch }) => text(branch),
   'run.applied': ({ files, hasConflicts, isPartial }) =>
     `${isPartial === true ? 'a part of its work' : 'its work'} was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
-  'visitor.acted': ({ by, operation, target }) =>
-    sentence([`${text(by)}: ${text(operation)}`, target !== undefined && text(target)]),
+  'visitor.acted': ({ by, client, operation, target }) =>
+    sentence([
+      `${text(by)}${client === undefined ? '' : ` (${text(client)})`}: ${text(operation)}`,
+      target !== undefined && text(target),
+    ]),
   'timeout.drained': () => 'the owner of its pool took its branch over',
   'trash.deleted': ({ path, bytes, why }) => `${text(path)}, ${formatBytes(bytes)} (${why})`,
   'run.forgotten': () => 'its contents were deleted',

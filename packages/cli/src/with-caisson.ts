@@ -19,14 +19,16 @@ import { VERSION } from './version.ts';
 
 /**
  * Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. A project
- * without a state folder gets none: it has no runs.
+ * without a state folder gets none: it has no runs. `client`: for whom this process decides.
  */
 export async function withCaisson<T>(
   stateDir: string | undefined,
   work: (caisson: Caisson) => Promise<T>,
   output?: Output,
+  client?: string,
 ): Promise<T> {
-  return await use(stateDir, output === undefined ? {} : notices(output), work, output);
+  const options = { ...(output === undefined ? {} : notices(output)), ...definedOnly({ client }) };
+  return await use(stateDir, options, work, output);
 }
 
 /** Registers, and makes the state folder for it, unless the registration is refused. */
@@ -44,8 +46,10 @@ export async function withCaissonToWrite<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
+  client?: string,
 ): Promise<T> {
-  return await use(stateDir, { makesState: true, ...notices(output) }, work, output);
+  const options = { makesState: true, ...notices(output), ...definedOnly({ client }) };
+  return await use(stateDir, options, work, output);
 }
 
 /**

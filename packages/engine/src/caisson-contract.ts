@@ -46,6 +46,8 @@ export interface CaissonOptions extends EngineOptions {
   /** State folder instead of `.caisson` in the project. */
   readonly stateDir?: string;
   readonly flags?: LoadConfigOptions['flags'];
+  /** The program for which this one decides, as it is recorded beside the account. */
+  readonly client?: string;
   /** False: in this process, also if the project has a daemon. So does `CAISSON_NO_DAEMON=1`. */
   readonly daemon?: boolean;
   /**

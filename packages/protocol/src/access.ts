@@ -1,5 +1,6 @@
 /** Tokens with which programs and pages reach a host over TCP. */
 import * as z from 'zod/mini';
+import { ListenAddress } from './api-config.ts';
 import { Timestamp } from './ids.ts';
 
 /** `run` and `decide` may read, too; `admin` may do everything. */
@@ -27,8 +28,9 @@ export type StoredToken = z.infer<typeof StoredToken>;
 export const NewToken = z.object({ ...TokenView.shape, token: z.string() });
 export type NewToken = z.infer<typeof NewToken>;
 
-/** Where a host listens beside its socket. A port of 0, or none, is a free one. */
+/** Where a host listens beside its socket: by default where it did last, or on a free port of the loopback address. */
 export const FaceOrder = z.strictObject({
+  listen: z.optional(ListenAddress),
   port: z.optional(z.int().check(z.gte(0), z.lte(65_535))),
 });
 export type FaceOrder = z.infer<typeof FaceOrder>;

@@ -18,6 +18,7 @@ import {
   Size,
   text,
 } from './config-values.ts';
+import { ApiConfig } from './api-config.ts';
 import { BudgetConfig } from './budget-config.ts';
 import { CallbackConfig } from './callback-config.ts';
 import { GitConfig } from './git-config.ts';
@@ -30,6 +31,7 @@ import { ScheduleConfig, SenseConfig, WorkflowConfig } from './resident-config.t
 import { BUILT_IN_RUNTIMES } from './runtime-descriptors.ts';
 
 export * from './agent-config.ts';
+export * from './api-config.ts';
 export * from './budget-config.ts';
 export * from './callback-config.ts';
 export * from './git-config.ts';
@@ -206,6 +208,7 @@ export const ConfigFile = z.strictObject({
   ),
   workflows: optional('inside', named(WorkflowConfig), 'Code of yours that acts on signals, in a sandbox.'),
   schedules: optional('inside', named(ScheduleConfig), 'Tasks that a daemon starts at their times.'),
+  api: optional('inside', ApiConfig, 'Where daemons listen for HTTP. Only in your own file.'),
   state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type ConfigFile = z.output<typeof ConfigFile>;

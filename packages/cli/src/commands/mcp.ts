@@ -7,6 +7,7 @@ import {
   readHostEnvironment,
   rehearseRun,
   serveMcp,
+  type Caisson,
   type McpBounds,
   type McpProject,
   type McpScope,
@@ -146,17 +147,23 @@ function readScopes(text: string | undefined): readonly McpScope[] {
 function createProject(stateDir: string | undefined, output: Output): McpProject {
   return {
     read: (work) => withCaissonToRead(stateDir, output, work),
-    act: (work) => withCaisson(stateDir, work, output),
+    act: (client, work) => withCaisson(stateDir, work, output, nameOf(client)),
     write: (work) => withCaissonToWrite(stateDir, output, work),
-    async start(request) {
+    async start(client, request) {
       await rehearseRun(request, { stateDir });
       const entry = [process.argv[1] ?? ''];
-      return withCaissonToWrite(stateDir, output, (caisson) => caisson.dispatchDetached(request, entry));
+      const start = (caisson: Caisson): Promise<string> => caisson.dispatchDetached(request, entry);
+      return withCaissonToWrite(stateDir, output, start, nameOf(client));
     },
     describeError: toErrorInfo,
     isDaemonLoss,
     describePatch: (patch) => ({ text: diffText(patch), files: listPatchFiles(patch) }),
   };
+}
+
+/** As its decisions are recorded. */
+function nameOf(client: string): string {
+  return `mcp: ${client}`;
 }
 
 /** stdout is the protocol; what commands note goes to stderr. */

@@ -8,11 +8,12 @@ import { withCaisson, withCaissonToRead, withCaissonToWrite } from '../with-cais
 const DEFAULT_EXPIRY = '30d';
 
 export const createTokenCommand = defineCommand({
-  usage: 'NAME --scope SCOPE[,SCOPE] [--expires DURATION|never]',
+  usage: '[NAME] --scope SCOPE[,SCOPE] [--expires DURATION|never]',
   about:
     'Makes a token for a program that asks the daemon over HTTP, and prints it once: only its digest is kept. The scope read\n' +
     'shows everything; run starts, steers and cancels runs in the sandbox; decide approves, answers and applies; admin may do all,\n' +
-    'also leave the sandbox, forget and export. run and decide may read, too. What a token did is recorded under its name.',
+    'also leave the sandbox, forget and export. run and decide may read, too. What a token did is recorded under its name, which\n' +
+    'is its scopes where you give none.',
   options: {
     scope: { type: 'string', value: 'SCOPES', summary: 'read, run, decide or admin; several with commas' },
     expires: {
@@ -21,18 +22,20 @@ export const createTokenCommand = defineCommand({
       summary: `how long it can be used, or never; default ${DEFAULT_EXPIRY}`,
     },
   },
-  positionals: { min: 1, max: 1 },
+  positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson tokens create ci --scope read', says: 'A token that only reads, for 30 days.' },
+    { line: 'caisson tokens create --scope read --expires 8h', says: 'For one day, without a name.' },
     {
       line: 'caisson tokens create bot --scope run,decide --expires 8h',
       says: 'One that may start runs and decide, for a working day.',
     },
   ],
   async run({ options, positionals, output }) {
+    const scopes = readScopes(options.scope);
     const order = {
-      name: positionals[0] ?? '',
-      scopes: readScopes(options.scope),
+      name: positionals[0] ?? scopes.join(','),
+      scopes,
       expiresInMs: readExpiry(options.expires ?? DEFAULT_EXPIRY),
     };
     const made = await withCaissonToWrite(options['state-dir'], output, ({ tokens }) => tokens.create(order));
@@ -51,7 +54,7 @@ export const listTokensCommand = defineCommand({
     const found = await withCaissonToRead(options['state-dir'], output, ({ tokens }) => tokens.list());
     output.result(found, () =>
       found.length === 0
-        ? ['No token. To make one: caisson tokens create NAME --scope read']
+        ? ['No token. To make one: caisson tokens create --scope read']
         : formatTable([['ID', 'NAME', 'KIND', 'SCOPES', 'EXPIRES'], ...found.map(toRow)]),
     );
     return EXIT_CODES.finished;

@@ -1,5 +1,5 @@
 import { closeFace, findDaemon, openFace, openInBrowser, startDaemon } from '@caisson/engine';
-import type { FaceStanding } from '@caisson/protocol';
+import { definedOnly, ListenAddress, type FaceOrder, type FaceStanding } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -8,17 +8,24 @@ import { UsageError } from '../usage-error.ts';
 import { agreeFirst } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[--port N] [--no-open] | --stop',
+  usage: '[--port N | --listen ADDRESS] [--no-open] | --stop',
   about:
     'Opens the dashboard in your browser: what runs, what waits for you, the diff of each run, and what it costs. The daemon of\n' +
-    'the project serves it, on the loopback address only, and is started where there is none. The link signs one page\n' +
+    'the project serves it, on the loopback address, and is started where there is none. The link signs one page\n' +
     'in, once and within five minutes; the page stays signed in for twelve hours, or until you sign out. The daemon goes on\n' +
-    'listening, also after a restart, until --stop or caisson down. Programs use a token instead: caisson tokens create.',
+    'listening, also after a restart, until --stop or caisson down, and takes the same port again afterwards. Programs use a\n' +
+    'token instead: caisson tokens create. Beyond the loopback address there is only HTTPS: --listen then needs\n' +
+    'api.certificate and api.key in your own config.yaml.',
   options: {
     port: {
       type: 'string',
       value: 'N',
       summary: 'listen on this port; default: the last one, or a free one',
+    },
+    listen: {
+      type: 'string',
+      value: 'ADDRESS',
+      summary: 'listen on this IP address, or ADDRESS:PORT; default: the last one, or 127.0.0.1',
     },
     'no-open': { type: 'boolean', summary: 'print the link, and open no browser' },
     stop: { type: 'boolean', summary: 'listen no more; the daemon goes on' },
@@ -33,20 +40,28 @@ export const command = defineCommand({
     { line: 'caisson ui --stop', says: 'Close the port.' },
   ],
   async run({ options, output }) {
-    const { port, stop, 'no-open': staysClosed, 'state-dir': stateDir } = options;
+    const { port, listen, stop, 'no-open': staysClosed, 'state-dir': stateDir } = options;
     if (stop) {
       await closeFace({ stateDir });
       output.result({ url: null }, () => ['The dashboard is no longer served.']);
       return EXIT_CODES.finished;
     }
-    const wanted = port === undefined ? undefined : readPort(port);
+    const order = readOrder(port, listen);
     await startWhereNone(stateDir, output);
-    const face = await openFace({ stateDir, ...(wanted === undefined ? {} : { port: wanted }) });
+    const face = await openFace({ stateDir, ...order });
     const isOpened = !staysClosed && output.isInteractive && (await openInBrowser(face.link, { stateDir }));
     output.result(face, () => describe(face, isOpened));
     return EXIT_CODES.finished;
   },
 });
+
+function readOrder(port: string | undefined, listen: string | undefined): FaceOrder {
+  if (listen !== undefined && !ListenAddress.safeParse(listen).success)
+    throw new UsageError(`--listen must be an IP address, with or without a port, not ${listen}`, {
+      remedy: 'For example 127.0.0.1:8417, or [::1]:8417.',
+    });
+  return definedOnly({ listen, port: port === undefined ? undefined : readPort(port) });
+}
 
 function readPort(text: string): number {
   const port = Number(text);

@@ -32,18 +32,26 @@ export interface ApiHost {
   readExport(run: string): Promise<Buffer>;
 }
 
-/** For requests that do not come over the socket, which only its user can open. */
+/** Judges requests, and records who decides. */
 export interface Entrance {
-  /** Throws where this visitor may not ask for it with any input: before a body is read. */
-  admitBody(request: IncomingMessage, operation: OperationName): void;
+  /** Throws where this visitor may not ask for it with any input: before a body is read. Absent where everybody may. */
+  admitBody?(request: IncomingMessage, operation: OperationName): void;
   /** Throws where this visitor may not ask for it. */
   admit(
     request: IncomingMessage,
     operation: OperationName,
     input: Readonly<Record<string, unknown>>,
   ): Promise<void>;
-  /** Whose folder and variables its runs have: a visitor has none here. */
-  caller(): Caller;
+  /** A request started this run. */
+  started(request: IncomingMessage, run: StartedRun): Promise<void>;
+  /** Whose folder and variables its runs have. Absent on the socket, where each caller sends its own. */
+  caller?(): Caller;
+}
+
+export interface StartedRun {
+  readonly runId: string;
+  /** It was there already, by its idempotency key. */
+  readonly isEarlier?: boolean;
 }
 
 /** Sends requests to a host. */

@@ -17,8 +17,8 @@ import { sendStream, untilClosed } from './send-stream.ts';
 
 type Api = Hono<{ Bindings: HttpBindings }>;
 
-/** For `http.createServer`. Without an entrance every caller may do everything. */
-export function createApi(host: ApiHost, attachments: Attachments, entrance?: Entrance): RequestListener {
+/** For `http.createServer`. */
+export function createApi(host: ApiHost, attachments: Attachments, entrance: Entrance): RequestListener {
   const door: Door = { host, entrance };
   const api: Api = new Hono();
   api.onError((error, context) => answerProblem(context, error));
@@ -38,7 +38,7 @@ export function createApi(host: ApiHost, attachments: Attachments, entrance?: En
       carryOut(context, door, name as OperationName, operation as Operation<unknown, unknown>),
     );
   api.post('/v1/runs', async (context) => context.json(await dispatch(context, door, attachments), 201));
-  if (entrance === undefined) serveAttachments(api, attachments);
+  if (entrance.caller === undefined) serveAttachments(api, attachments);
   const listen = getRequestListener((request, bindings) => api.fetch(request, bindings));
   return (incoming, outgoing) => void listen(incoming, outgoing);
 }
@@ -66,7 +66,7 @@ const STREAM_TYPES: Readonly<Partial<Record<Operation<never, unknown>['answer'],
 
 interface Door {
   readonly host: ApiHost;
-  readonly entrance: Entrance | undefined;
+  readonly entrance: Entrance;
 }
 
 async function carryOut(
@@ -114,7 +114,11 @@ async function dispatch(
   const idempotencyKey = context.req.header('idempotency-key');
   const request = { ...definedOnly({ idempotencyKey }), ...given.request };
   const caisson = await door.host.forCaller(caller);
-  if (attach === undefined) return describe(await caisson.dispatch(request));
+  if (attach === undefined) {
+    const run = describe(await caisson.dispatch(request));
+    await door.entrance.started(context.env.incoming, run);
+    return run;
+  }
   const { id, attachment } = attachments.open(attach);
   try {
     const handle = await caisson.dispatch(request, attachment);

@@ -3,8 +3,14 @@ export { createAttachments } from './attachments.ts';
 export { createApi } from './create-api.ts';
 export type { OperationName } from './operations.ts';
 export { sendProblem } from './send-problem.ts';
-export { serveMcp, type McpServing } from './mcp/load-mcp.ts';
-export { MCP_SCOPES, type McpBounds, type McpProject, type McpScope } from './mcp/contract.ts';
+export { loadMcpSessions, serveMcp, type McpServing } from './mcp/load-mcp.ts';
+export {
+  MCP_SCOPES,
+  type McpBounds,
+  type McpProject,
+  type McpScope,
+  type McpSessions,
+} from './mcp/contract.ts';
 export { isDaemonLoss } from './problems.ts';
 export { createRemoteCaisson } from './remote-caisson.ts';
-export { connectSocket } from './socket-connection.ts';
+export { CLIENT_HEADER, connectSocket } from './socket-connection.ts';

@@ -18,21 +18,22 @@ export type Call = Context<{ Bindings: HttpBindings }>;
 export async function readInput<S extends z.ZodMiniType>(
   context: Call,
   schema: S,
-  entrance: Entrance | undefined,
+  entrance: Entrance,
   name: OperationName,
 ): Promise<z.infer<S>> {
   const { incoming } = context.env;
-  entrance?.admitBody(incoming, name);
+  entrance.admitBody?.(incoming, name);
   const sent = {
     ...context.req.query(),
     ...readLastEvent(context, name),
     ...(await readBody(context)),
     ...context.req.param(),
   };
-  const given = entrance === undefined ? sent : asVisitor(sent, schema, entrance);
+  const { caller } = entrance;
+  const given = caller === undefined ? sent : asVisitor(sent, schema, caller);
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw new InputInvalidError(explain(parsed.error.issues[0]));
-  await entrance?.admit(incoming, name, parsed.data as Record<string, unknown>);
+  await entrance.admit(incoming, name, parsed.data as Record<string, unknown>);
   return parsed.data;
 }
 
@@ -49,7 +50,7 @@ function readLastEvent(context: Call, name: OperationName): { readonly after?: s
 function asVisitor(
   sent: Readonly<Record<string, unknown>>,
   schema: z.ZodMiniType,
-  { caller }: Entrance,
+  caller: NonNullable<Entrance['caller']>,
 ): Record<string, unknown> {
   const own = ['caller', 'attach'].find((name) => name in sent);
   if (own !== undefined) throw new InputInvalidError(`${own} is only for callers on the socket`);

@@ -12,8 +12,11 @@ import { readAnswer } from './read-answer.ts';
 
 const GONE = 'the daemon went away before it answered';
 
+/** Names the program that asks, percent-encoded. */
+export const CLIENT_HEADER = 'caisson-client';
+
 /** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path works. */
-export function connectSocket(socket: string): Connection {
+export function connectSocket(socket: string, client?: string): Connection {
   const folder = openSync(dirname(socket), 'r');
   const path = `/proc/self/fd/${folder}/${basename(socket)}`;
   const open = new Set<Socket>();
@@ -23,7 +26,7 @@ export function connectSocket(socket: string): Connection {
       open.add(connection);
       connection.once('close', () => open.delete(connection));
       connection.on('error', () => undefined); // its reader gets it
-      return send(connection, asked);
+      return send(connection, asked, client);
     },
     close() {
       for (const connection of open) connection.destroy();
@@ -32,9 +35,13 @@ export function connectSocket(socket: string): Connection {
   };
 }
 
-async function send(connection: Socket, asked: ConnectionRequest): Promise<ConnectionAnswer> {
+async function send(
+  connection: Socket,
+  asked: ConnectionRequest,
+  client: string | undefined,
+): Promise<ConnectionAnswer> {
   const { signal } = asked;
-  writeRequest(connection, asked);
+  writeRequest(connection, asked, client);
   try {
     const answer = await readAnswer(connection[Symbol.asyncIterator]() as AsyncIterator<Buffer>);
     return { ...answer, body: readWhole(connection, answer.body, signal) };
@@ -59,12 +66,17 @@ async function* readWhole(
   }
 }
 
-function writeRequest(connection: Socket, { method, path, body }: ConnectionRequest): void {
+function writeRequest(
+  connection: Socket,
+  { method, path, body }: ConnectionRequest,
+  client: string | undefined,
+): void {
   const isText = typeof body === 'string';
   const head = [
     `${method} ${path} HTTP/1.1`,
     'host: localhost',
     'connection: close',
+    ...(client === undefined ? [] : [`${CLIENT_HEADER}: ${encodeURIComponent(client)}`]),
     ...(isText ? ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`] : []),
     ...(body !== undefined && !isText ? ['transfer-encoding: chunked'] : []),
   ];

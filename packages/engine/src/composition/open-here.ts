@@ -10,8 +10,10 @@ import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
 import { examineAll } from '../operations/examine-all.ts';
 import { readExport } from '../operations/read-export.ts';
+import { localActor } from '../operations/record-act.ts';
+import { recordDecisions } from '../operations/record-decisions.ts';
 import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
-import type { CaissonOptions } from '../caisson-contract.ts';
+import type { Caisson, CaissonOptions } from '../caisson-contract.ts';
 import { createLibrary } from './library.ts';
 import { requireTrust } from './trusted-config.ts';
 
@@ -22,15 +24,17 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
   for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
   if (unread.length === 0) await settleLeft(engine, options);
   const beside = createBeside(engine);
+  const caisson = createLibrary(engine, cwd, live, beside);
   return {
     engine,
+    forOwner: () => recordDecisions(caisson, engine, localActor(options.client)),
     readConfig: () => live.current,
     async beginWork(repeat) {
       await requireTrust(engine.config);
       await engine.openPost();
       beside.begin(repeat);
     },
-    caisson: createLibrary(engine, cwd, live, beside),
+    caisson,
     async forCaller(caller) {
       const view = await seeAsCaller(engine, caller);
       return createLibrary(view.engine, caller.cwd, view.live, beside);
@@ -69,6 +73,8 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
 /** A project that is open in this process. */
 export interface OpenedHost extends ApiHost {
   readonly engine: Engine;
+  /** For the program that opened it: what it decides is recorded. */
+  forOwner(): Caisson;
   /** What the files said when they were last read; `checkConfig` reads them again. */
   readConfig(): ResolvedConfig;
   /**

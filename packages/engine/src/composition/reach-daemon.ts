@@ -40,7 +40,7 @@ export async function reachDaemon(opening: Opening, options: CaissonOptions): Pr
   if (isUnwanted || !isOwnSocket(socket)) return null;
   const state = findStateFolder(opening.live.current);
   if (state === null) return null;
-  const connection = connectSocket(socket);
+  const connection = connectSocket(socket, options.client);
   const refused = await findObjection(connection, state, options.version ?? 'unknown');
   if (refused === null) return openRemote(opening, connection, env);
   connection.close();

@@ -156,6 +156,8 @@ export interface ResolvedConfig extends ResolvedResidents {
   /** An absolute path, or an http(s) address. */
   readonly evidence: { readonly witness: string | null };
   readonly telemetry: NonNullable<ConfigFile['telemetry']> | null;
+  /** Where daemons listen; only of the user's own file. */
+  readonly api: NonNullable<ConfigFile['api']>;
   /** Where the value of a setting came from: a limit the user set must be enforced, a default may be recorded as unenforced. */
   sourceOf(key: SettingKey): ConfigSource;
 }

@@ -80,6 +80,7 @@ async function readProjectFile(
   const document = await readConfigDocument(path);
   const file = await parseConfigDocument(document, onUnread);
   refuseLogin(document, file);
+  refuseApi(document, file);
   refusePatterns(document, file);
   const problems = await findResidentProblems(document, file, projectRoot);
   if (problems === null) return { document, file };
@@ -105,6 +106,15 @@ function refuseLogin(document: ConfigDocument, { runtimes = {} }: ConfigFile): v
   const message = `runtimes.${name}.login cannot be set by a project.`;
   throw new ConfigError([{ file: document.file, ...document.locate(['runtimes', name], 'login'), message }], {
     remedy: 'Remove it. To use your log-in, run once with --login, or set it in your own config.yaml.',
+  });
+}
+
+/** A port is opened for everything that is served there: no project, trusted or not, opens one. */
+function refuseApi(document: ConfigDocument, { api }: ConfigFile): void {
+  if (api === undefined) return;
+  const message = 'api cannot be set by a project.';
+  throw new ConfigError([{ file: document.file, ...document.locate([], 'api'), message }], {
+    remedy: 'Set it in your own config.yaml, or use caisson ui --listen.',
   });
 }
 
@@ -175,6 +185,7 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
     },
     evidence: { witness: resolveWitness(get<string | null>('evidence.witness'), toAbsolute) },
     telemetry: file.telemetry ?? null,
+    api: file.api ?? {},
     ...assembleResidents(file, get<Mode>('mode'), toAbsolute),
     sourceOf: (key: SettingKey) => settings.get(key)?.source ?? 'default',
   });

@@ -11,6 +11,8 @@ export const FILE_PATHS: readonly KeyPattern[] = [
   ['sandbox', 'toolchains', '*'],
   ['git', 'knownHosts'],
   ['git', 'identity'],
+  ['api', 'certificate'],
+  ['api', 'key'],
 ];
 
 /** Secret references. */

@@ -6,6 +6,12 @@ import type { DaemonControl } from './contract.ts';
 
 export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/metrics', '/v1/stop', '/v1/reload'];
 
+/** What a request to one of them changes; null where it only asks. */
+export function actOfControl(method: string | undefined, path: string): 'stop' | 'reload' | null {
+  if (method !== 'POST') return null;
+  return path === '/v1/stop' ? 'stop' : path === '/v1/reload' ? 'reload' : null;
+}
+
 export const FACE_PATH = '/v1/face';
 
 export interface ControlRoutes {

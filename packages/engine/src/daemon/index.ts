@@ -1,6 +1,7 @@
 export type * from './contract.ts';
 export { askForFace, askMetrics, askStatus, askToEndFace, askToReload, askToStop } from './ask-daemon.ts';
 export {
+  actOfControl,
   CONTROL_PATHS,
   createControlRoutes,
   createFaceRoutes,

@@ -4,9 +4,10 @@
  * F1  A request names one of our own addresses as its `Host`; every other one is refused (DNS rebinding).
  * F2  A request that a page of another origin makes is refused, whatever it carries. There is no CORS and no cookie.
  * F3  All but the pages and the exchange of a link needs a token. Only digests of tokens are kept; comparing takes the same time for all.
+ *     An answer that is under way ends with its token.
  * F4  What changes something is JSON with a header that no form can send, needs the scope of its operation, and is recorded
  *     with who asked before it is done.
- * F5  Beyond the loopback address there is only TLS.
+ * F5  Beyond the loopback address there is only TLS, and without a certificate nothing. No project's file opens a port.
  */
 import type { Scope } from '@caisson/protocol';
 

@@ -8,9 +8,12 @@ import type { Tokens } from './tokens.ts';
 const MAX_FAILURES = 20;
 const WINDOW_MS = 60_000;
 
+/** MCP clients send their own headers: what they send is JSON for sure, because nothing else is read there. */
+export type VisitKind = 'page' | 'operation' | 'mcp';
+
 export interface Guard {
   /** F1 and F2; and F4 for what is no GET. Throws VisitRefusedError. */
-  checkOrigin(request: IncomingMessage, isPage: boolean): void;
+  checkOrigin(request: IncomingMessage, kind: VisitKind): void;
   /** F3. Throws VisitRefusedError. */
   identify(request: IncomingMessage): Visitor;
   /** Counts a wrong token or link. Throws VisitRefusedError once there were too many. */
@@ -20,7 +23,7 @@ export interface Guard {
 export interface GuardParts {
   readonly tokens: Pick<Tokens, 'check'>;
   readonly clock: Clock;
-  /** `http://name:port` of every name that we answer to. */
+  /** Every origin that is ours: `http://127.0.0.1:8417`. */
   origins(): readonly string[];
 }
 
@@ -34,17 +37,18 @@ export function createGuard({ tokens, clock, origins }: GuardParts): Guard {
   };
   return {
     countFailure,
-    checkOrigin(request, isPage) {
+    checkOrigin(request, kind) {
       const { host = '', origin } = request.headers;
       const known = origins();
       if (!known.some((one) => one.slice(one.indexOf('//') + 2) === host))
         throw new VisitRefusedError(421, 'WRONG_HOST', 'this host does not answer to that name');
       const site = request.headers['sec-fetch-site'];
-      const isOpened = isPage && request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';
+      const isOpened =
+        kind === 'page' && request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';
       const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isOpened;
       if (isForeign || (origin !== undefined && !known.includes(origin)))
         throw new VisitRefusedError(403, 'WRONG_ORIGIN', 'a page of another origin gets nothing here');
-      if (request.method !== 'GET' && request.method !== 'HEAD') checkForm(request);
+      if (kind !== 'mcp' && request.method !== 'GET' && request.method !== 'HEAD') checkForm(request);
     },
     identify(request) {
       const [, token = ''] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '') ?? [];

@@ -29,6 +29,8 @@ export interface Tokens {
   revoke(id: string): boolean;
   /** Whose token it is; null when it is none of ours, or has expired. */
   check(token: string): Visitor | null;
+  /** Whether the token of this id can be used now. */
+  isGood(id: string): boolean;
 }
 
 export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
@@ -65,6 +67,10 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
         .map((stored) => z.parse(TokenView, stored))
         .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
     revoke: (id) => kv.delete(SPACE, id),
+    isGood(id) {
+      const stored = read(id);
+      return stored !== null && !isOver(stored);
+    },
     check(token) {
       const [, id = '', secret = ''] = FORM.exec(token) ?? [];
       const stored = id === '' ? null : read(id);

@@ -1,15 +1,17 @@
 /** Every request that comes over TCP: judged by the guard of `face`, then answered by a page or by the routes of the socket. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Caller, Scope } from '@caisson/protocol';
 import { createApi, createAttachments, sendProblem, type ApiHost, type Entrance } from '../api/index.ts';
 import { bundlePath } from '../composition/bundle-path.ts';
 import { readHostEnvironment } from '../config/index.ts';
-import { CONTROL_PATHS } from '../daemon/index.ts';
+import { actOfControl, CONTROL_PATHS } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   allows,
   createGuard,
+  createOpenAnswers,
   createTokens,
   readPages,
   scopeOfCall,
@@ -19,7 +21,9 @@ import {
   type Visitor,
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
-import { recordVisit } from './record-visit.ts';
+import { MCP_PATH, type DaemonMcp } from './daemon-mcp.ts';
+import { recordAct, type Actor } from './record-act.ts';
+import { recordStart } from './record-decisions.ts';
 import { createSessionRoutes } from './session-routes.ts';
 
 const NO_STORE = 'no-store';
@@ -40,31 +44,49 @@ export interface VisitRooms {
   readonly host: ApiHost;
   /** Answers the routes about the daemon itself. */
   readonly answerControl: RequestListener;
+  readonly mcp: DaemonMcp;
   readonly links: Links;
-  /** `http://name:port` of every name that we answer to. */
+  /** Every origin that is ours. */
   origins(): readonly string[];
+  /** The one at the other end has shown a token. */
+  onKnown(connection: Socket): void;
 }
 
-export function answerVisits({ engine, host, answerControl, links, origins }: VisitRooms): RequestListener {
+export function answerVisits(rooms: VisitRooms): RequestListener {
+  const { engine, host, mcp, answerControl, links, origins, onKnown } = rooms;
   const { clock, ledger } = engine;
   const tokens = createTokens(ledger, clock);
   const visitors = new WeakMap<IncomingMessage, Visitor>();
+  const answers = createOpenAnswers(tokens, clock);
   const guard = createGuard({ tokens, clock, origins });
   const answerApi = createApi(host, createAttachments(clock), createEntrance(engine, visitors));
   const answerSession = createSessionRoutes({ tokens, links, guard });
   const pageOf = readPages(dirname(bundlePath('dashboard/index.html')));
   const answer: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
-    const isPage = !path.startsWith('/v1/');
-    guard.checkOrigin(request, isPage);
-    if (isPage) return sendPage(request, response, pageOf(path));
+    const kind = path === MCP_PATH ? 'mcp' : path.startsWith('/v1/') ? 'operation' : 'page';
+    guard.checkOrigin(request, kind);
+    if (kind === 'page') return sendPage(request, response, pageOf(path));
     if (path === '/v1/session' && request.method === 'POST') return answerSession(request, response, null);
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
+    onKnown(request.socket);
+    answers.watch(visitor.id, response);
     if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
+    if (kind === 'mcp')
+      return mcp.answer(request, response, {
+        owner: visitor.id,
+        scopes: visitor.scopes,
+        actor: actorOf(visitor),
+      });
     if (!CONTROL_PATHS.includes(path)) return answerApi(request, response);
     requireScope(visitor, scopeOfPath(path));
-    answerControl(request, response);
+    const act = actOfControl(request.method, path);
+    if (act === null) return answerControl(request, response);
+    recordAct(engine, actorOf(visitor), act, {}).then(
+      () => answerControl(request, response),
+      (error: unknown) => sendProblem(response, error),
+    );
   };
   return (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
@@ -80,21 +102,26 @@ export function answerVisits({ engine, host, answerControl, links, origins }: Vi
 const LEAST = { request: {} };
 
 function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visitor>): Entrance {
-  const requireVisitor = (request: IncomingMessage): Visitor => {
+  const visitorOf = (request: IncomingMessage): Visitor => {
     const visitor = visitors.get(request);
     if (visitor === undefined) throw new Error('a request without a visitor');
     return visitor;
   };
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
-    admitBody: (request, operation) => requireScope(requireVisitor(request), scopeOfCall(operation, LEAST)),
+    admitBody: (request, operation) => requireScope(visitorOf(request), scopeOfCall(operation, LEAST)),
     async admit(request, operation, input) {
-      const visitor = requireVisitor(request);
+      const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
       if (request.method !== 'GET' && request.method !== 'HEAD')
-        await recordVisit(engine, visitor, operation, input);
+        await recordAct(engine, actorOf(visitor), operation, input);
     },
+    started: (request, run) => recordStart(engine, actorOf(visitorOf(request)), run),
   };
+}
+
+function actorOf({ id, name }: Visitor): Actor {
+  return { by: name, token: id };
 }
 
 function requireScope({ scopes }: Visitor, needed: Scope): void {

@@ -1,117 +1,135 @@
 /** The daemon on TCP: where it listens, and that the next daemon listens there, too. */
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { FaceOrder, FaceStanding } from '@caisson/protocol';
+import type { RequestListener } from 'node:http';
+import { definedOnly, type ApiConfig, type FaceOrder, type FaceStanding } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ApiHost } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
-import { createLinks } from '../face/index.ts';
+import {
+  createLinks,
+  listOrigins,
+  LOOPBACK,
+  readCertificate,
+  readPlace,
+  type ListenPlace,
+} from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
 import { answerVisits } from './answer-visits.ts';
+import type { DaemonMcp } from './daemon-mcp.ts';
+import { openTcpServer, type TcpServer } from './tcp-server.ts';
 
-const LOOPBACK = '127.0.0.1';
 const REMEMBERED = ['face', 'listen'] as const;
+/** The port stays the same when it is opened again: a bookmark and a tunnel go on. */
+const Remembered = z.object({ host: z.string(), port: z.int(), isOpen: z.boolean() });
 
 export interface DaemonFace {
   /** Listens, if it does not yet, and makes a link for one page. */
   open(order: FaceOrder): Promise<FaceStanding>;
   /** Ends it. `forgets`: the next daemon does not listen either. */
   close(forgets: boolean): Promise<void>;
-  /** Listens where a daemon before this one did. */
+  /** Listens where the user's file says, or a daemon before this one did. */
   reopen(): Promise<void>;
+  /** Takes the certificate that is in its file now. */
+  renew(): void;
   url(): string | null;
 }
 
 export interface FaceRooms {
   readonly engine: Engine;
   readonly host: ApiHost;
+  readonly mcp: DaemonMcp;
   /** Answers the routes about the daemon itself. */
   readonly answerControl: RequestListener;
   warn(message: string): void;
 }
 
-export function createDaemonFace({ engine, host, answerControl, warn }: FaceRooms): DaemonFace {
+export function createDaemonFace({ engine, host, mcp, answerControl, warn }: FaceRooms): DaemonFace {
   const { clock, ledger } = engine;
+  const { api } = engine.config;
   const links = createLinks(clock);
-  let port: number | null = null;
-  const origins = (): string[] =>
-    port === null ? [] : [LOOPBACK, 'localhost'].map((name) => `http://${name}:${port}`);
-  const { server, destroyAll } = createTcpServer(() =>
-    answerVisits({ engine, host, answerControl, links, origins }),
-  );
-  const begin = async (wanted: number): Promise<void> => {
-    port = await listen(server, wanted);
-    ledger.kv.set(...REMEMBERED, port);
+  const visited = { engine, host, mcp, answerControl, links };
+  let open: OpenPlace | null = null;
+  const remembered = () => z.safeParse(Remembered, ledger.kv.get(...REMEMBERED)).data;
+  const url = (): string | null => (open === null ? null : `${open.origins[0]}/`);
+  const begin = async (place: Required<ListenPlace>): Promise<void> => {
+    const certificate = readCertificate(place.host, api);
+    const server = await openTcpServer({ ...place, certificate }, (onKnown) =>
+      answerVisits({ ...visited, origins: () => open?.origins ?? [], onKnown }),
+    );
+    const at = { host: place.host, port: server.port };
+    open = { ...at, server, origins: listOrigins(at, api) };
+    ledger.kv.set(...REMEMBERED, { ...at, isOpen: true });
   };
-  const url = (): string | null => (port === null ? null : `http://${LOOPBACK}:${port}/`);
+  /** Without a port: the last one, or a free one where another program has it now. */
+  const beginAt = async (place: ListenPlace): Promise<void> => {
+    if (place.port !== undefined) return await begin({ ...place, port: place.port });
+    const last = remembered();
+    const port = last?.host === place.host ? last.port : 0;
+    await begin({ ...place, port }).catch(async (error: unknown) => {
+      if (port === 0 || error instanceof VisitRefusedError) throw error;
+      await begin({ ...place, port: 0 });
+    });
+  };
   return {
     url,
-    async open({ port: wanted = 0 }) {
-      if (port === null) await begin(wanted).catch((error: unknown) => refusePort(wanted, error));
-      else if (wanted !== 0 && wanted !== port) refuseSecond(port);
+    async open(order) {
+      const named = readPlace(order);
+      const port = named === null ? (order.port === 0 ? undefined : order.port) : named.port;
+      const wanted = { ...(named ?? placeOf(api, remembered())), ...definedOnly({ port }) };
+      if (open === null) await beginAt(wanted).catch((error: unknown) => refusePlace(wanted, error));
+      else if ((named ?? open).host !== open.host || (port ?? open.port) !== open.port) refuseSecond(open);
       return { url: `${url()}`, link: `${url()}#link=${links.create()}` };
     },
     async reopen() {
-      const remembered = z.safeParse(z.int(), ledger.kv.get(...REMEMBERED)).data;
-      if (remembered === undefined) return;
-      await begin(remembered).catch((error: unknown) =>
-        warn(
-          `the dashboard is not served: port ${remembered} cannot be opened (${(error as Error).message})`,
-        ),
+      const last = remembered();
+      const place = readPlace(api) ?? (last?.isOpen === true ? last : null);
+      if (place === null) return;
+      await beginAt(place).catch((error: unknown) =>
+        warn(`the dashboard is not served on ${describe(place)}: ${(error as Error).message}`),
       );
     },
+    renew() {
+      const certificate = open === null ? null : readCertificate(open.host, api);
+      if (certificate !== null) open?.server.useCertificate(certificate);
+    },
     async close(forgets) {
-      if (forgets && ledger.isThere()) ledger.kv.delete(...REMEMBERED);
-      if (port === null) return;
-      port = null;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      destroyAll();
-      await closed;
+      const last = forgets && ledger.isThere() ? remembered() : undefined;
+      if (last !== undefined) ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
+      const before = open;
+      open = null;
+      await before?.server.close();
     },
   };
 }
 
-/** `answer` is made for the first request: most daemons never get one. */
-function createTcpServer(createAnswer: () => RequestListener): { server: Server; destroyAll(): void } {
-  const connections = new Set<Socket>();
-  let answer: RequestListener | null = null;
-  const server = createServer((request, response) => {
-    answer ??= createAnswer();
-    answer(request, response);
-  });
-  server.on('connection', (connection: Socket) => {
-    connections.add(connection);
-    connection.once('close', () => connections.delete(connection));
-  });
-  return {
-    server,
-    destroyAll() {
-      for (const connection of connections) connection.destroy();
-    },
-  };
+interface OpenPlace extends Required<ListenPlace> {
+  readonly server: TcpServer;
+  readonly origins: readonly string[];
 }
 
-async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: LOOPBACK, port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  return (server.address() as AddressInfo).port;
+function placeOf(api: ApiConfig, last: ListenPlace | undefined): ListenPlace {
+  return readPlace(api) ?? { host: last?.host ?? LOOPBACK };
 }
 
-function refusePort(port: number, error: unknown): never {
+function describe({ host, port }: ListenPlace): string {
+  return port === undefined ? host : `${host} port ${port}`;
+}
+
+function refusePlace(place: ListenPlace, error: unknown): never {
+  if (error instanceof VisitRefusedError) throw error;
   throw new VisitRefusedError(
     409,
     'PORT_TAKEN',
-    `port ${port} cannot be opened: ${(error as Error).message}`,
+    `${describe(place)} cannot be opened: ${(error as Error).message}`,
     'Take another one: caisson ui --port N; without --port a free one is taken.',
   );
 }
 
-function refuseSecond(port: number): never {
+function refuseSecond(place: ListenPlace): never {
   const remedy = 'Use that one, or end it first: caisson ui --stop.';
-  throw new VisitRefusedError(409, 'ALREADY_LISTENING', `the daemon listens on port ${port} already`, remedy);
+  throw new VisitRefusedError(
+    409,
+    'ALREADY_LISTENING',
+    `the daemon listens on ${describe(place)} already`,
+    remedy,
+  );
 }

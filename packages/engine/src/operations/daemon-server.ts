@@ -1,10 +1,11 @@
 /** Answers on the socket of a daemon: the routes of the project, and those about the daemon itself. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import {
+  actOfControl,
   CONTROL_PATHS,
   createControlRoutes,
   createFaceRoutes,
@@ -16,6 +17,9 @@ import {
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
+import { createDaemonMcp, MCP_PATH } from './daemon-mcp.ts';
+import { localActor, recordAct } from './record-act.ts';
+import { clientOf, createSocketEntrance } from './socket-entrance.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
 const LAST_ANSWERS_MS = 1000;
@@ -36,10 +40,29 @@ export interface ServerRooms {
 
 export async function openDaemonServer({ engine, host, control, warn }: ServerRooms): Promise<DaemonServer> {
   const answerControl: RequestListener = toListener(createControlRoutes(control));
-  const face = createDaemonFace({ engine, host, answerControl, warn });
+  const mcp = createDaemonMcp({ engine, host, version: () => control.status().version, warn });
+  const face = createDaemonFace({ engine, host, mcp, answerControl, warn });
   const answerFace = toListener(createFaceRoutes(control));
-  const answerOthers = createApi(host, createAttachments(engine.clock));
-  const server = createServer(joinRoutes(answerControl, answerFace, answerOthers));
+  const entrance = createSocketEntrance(engine);
+  const answerOthers = createApi(host, createAttachments(engine.clock), entrance);
+  const answerOwn: RequestListener = (request, response) => {
+    const act = actOfControl(request.method, pathOf(request));
+    if (act === null) return answerControl(request, response);
+    // It ends on a full disk, too, and without its ledger.
+    const recorded = recordAct(engine, clientOf(request), act, {}).catch((error: Error) =>
+      warn(`who asked to ${act} could not be recorded: ${error.message}`),
+    );
+    void recorded.then(() => answerControl(request, response));
+  };
+  const answerMcp: RequestListener = (request, response) =>
+    mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });
+  const server = createServer((request, response) => {
+    const path = pathOf(request);
+    if (path === FACE_PATH) answerFace(request, response);
+    else if (path === MCP_PATH) answerMcp(request, response);
+    else if (CONTROL_PATHS.includes(path)) answerOwn(request, response);
+    else answerOthers(request, response);
+  });
   const connections = new Set<Socket>();
   const socket = await openDaemonSocket({
     folder: join(engine.config.stateDir, 'runtime'),
@@ -56,6 +79,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
     face,
     async stop() {
       await socket.close();
+      await mcp.stop();
       const closed = [...connections].map(untilClosed);
       const cancel = engine.clock.setTimer(LAST_ANSWERS_MS, () => {
         for (const connection of connections) connection.destroy();
@@ -76,15 +100,6 @@ function toListener({ fetch }: ControlRoutes): RequestListener {
   return (request, response) => void answer(request, response);
 }
 
-function joinRoutes(
-  answerControl: RequestListener,
-  answerFace: RequestListener,
-  answerOthers: RequestListener,
-): RequestListener {
-  return (request, response) => {
-    const path = request.url?.split('?', 1)[0] ?? '';
-    if (path === FACE_PATH) answerFace(request, response);
-    else if (CONTROL_PATHS.includes(path)) answerControl(request, response);
-    else answerOthers(request, response);
-  };
+function pathOf({ url }: IncomingMessage): string {
+  return url?.split('?', 1)[0] ?? '';
 }

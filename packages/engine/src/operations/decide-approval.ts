@@ -30,7 +30,8 @@ export async function decideApproval(
   return approval;
 }
 
-function findApproval(engine: Engine, given: string): ApprovalRow {
+/** The waiting call that is meant. Throws ApprovalClosedError. */
+export function findApproval(engine: Engine, given: string): ApprovalRow {
   const { ledger } = engine;
   const open = listApprovals(ledger, { openOnly: true });
   if (given === 'latest') {

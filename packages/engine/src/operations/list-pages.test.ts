@@ -13,11 +13,13 @@ import {
   createAttachments,
   createRemoteCaisson,
   type ApiHost,
+  type Entrance,
 } from '../api/index.ts';
 import type { Caisson } from '../caisson-contract.ts';
 import { createMemoryLedger, type Ledger } from '../ledger/index.ts';
 import { accepted, fact } from '../ledger/fixtures/sample-events.ts';
 
+const EVERYBODY: Entrance = { admit: () => Promise.resolve(), started: () => Promise.resolve() };
 const RUNS = 1234;
 const EVENTS = 2345;
 
@@ -45,7 +47,7 @@ async function serve(ledger: Ledger): Promise<Served> {
     events: (runId, page) => read(ledger.read({ runId, ...page }).map(toEnvelope)),
   };
   const host = { caisson } as unknown as ApiHost;
-  const server = createServer(createApi(host, createAttachments(systemClock)));
+  const server = createServer(createApi(host, createAttachments(systemClock), EVERYBODY));
   server.listen(socketPath);
   await once(server, 'listening');
   const connection = connectSocket(socketPath);

@@ -28,6 +28,7 @@ import {
   type SystemdNotifier,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
+import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
@@ -55,6 +56,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
   const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
   const lease = leaseRoomsOf(engine);
   try {
+    requireSafeListening(engine.config.api);
     const holder = await takeLease(lease, own);
     if (holder !== own)
       throw new DaemonRunsError(`a daemon serves this project already (${describeDaemon(holder)})`, {
@@ -102,7 +104,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier, residents),
+    reload: () => reload(caisson, notifier, residents).finally(() => server.face.renew()),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };
@@ -203,6 +205,7 @@ function describeStatus(
  * with stays until it is started again.
  */
 const OPENED_WITH = [
+  'api',
   'budget',
   'callbacks',
   'evidence',

@@ -9,13 +9,14 @@
  * M5  A failure is a result with `isError`, a code, a message and a remedy. It never ends the server.
  * M6  Every run of a client has a sandbox, and no more network than the project gives a run.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PatchFile } from '@caisson/ground';
 import type { DispatchRequest, ErrorInfo, Mode } from '@caisson/protocol';
 import type * as z from 'zod/mini';
 import type { Caisson } from '../../caisson-contract.ts';
 import type { SpentHere } from './spent-here.ts';
 
-/** `read` looks, `run` starts runs and writes to boards, `decide` answers, applies and cancels. */
+/** `read` looks, `run` starts and cancels runs and writes to boards, `decide` answers and applies. */
 export const MCP_SCOPES = ['read', 'run', 'decide'] as const;
 export type McpScope = (typeof MCP_SCOPES)[number];
 
@@ -37,12 +38,12 @@ export interface McpBounds {
 export interface McpProject {
   /** For work that changes nothing. */
   read<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
-  /** For work on runs that are there. */
-  act<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
+  /** For decisions about runs that are there; they are recorded as those of `client`. */
+  act<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For work that needs no earlier run. */
   write<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** Starts a run that goes on without this process; resolves with its id. */
-  start(request: DispatchRequest): Promise<string>;
+  start(client: string, request: DispatchRequest): Promise<string>;
   /** An error of any call of these, as it may cross a process. */
   describeError(error: unknown): ErrorInfo;
   /** Whether the daemon went away while it was asked. */
@@ -83,4 +84,23 @@ export interface McpBench {
   readonly ending: AbortSignal;
   /** Work that a call leaves behind; the server waits for it when it ends. */
   keep(work: Promise<unknown>): void;
+}
+
+/** A request over HTTP, of one who was let in. */
+export interface McpVisit {
+  /** Whose sessions these are: nobody else may use them. */
+  readonly owner: string;
+  readonly project: McpProject;
+  readonly bounds: McpBounds;
+}
+
+export interface McpSessionsParts {
+  readonly version: string;
+  onError(error: Error): void;
+}
+
+/** The MCP servers of a host over HTTP, one for each client. */
+export interface McpSessions {
+  answer(request: IncomingMessage, response: ServerResponse, visit: McpVisit): Promise<void>;
+  stop(): Promise<void>;
 }

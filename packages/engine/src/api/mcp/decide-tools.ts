@@ -30,8 +30,8 @@ export function applyTool({ project, bounds }: McpBench): McpTool {
     input: ApplyInput,
     isReadOnly: false,
     isDestructive: true,
-    run: (input) =>
-      project.act(async (caisson) => {
+    run: (input, { client }) =>
+      project.act(client, async (caisson) => {
         const { runId } = await findRun(caisson, bounds, parseInput(ApplyInput, input).run);
         refuseUnfit(await caisson.show(runId));
         const outcome = await caisson.apply(runId);
@@ -90,9 +90,9 @@ export function answerTool(bench: McpBench): McpTool {
       'Answer the question that a run ended with (status waiting). Another run continues with the answer; its id is returned.',
     input: AnswerInput,
     isReadOnly: false,
-    run(input) {
+    run(input, { client }) {
       const { run, answer } = parseInput(AnswerInput, input);
-      return carryOn(bench, async (caisson) => {
+      return carryOn(bench, client, async (caisson) => {
         const { runId } = await findRun(caisson, bounds, run);
         const shown = await caisson.show(runId);
         refuseHigher(bounds, await spent.leftUsd(caisson), shown);
@@ -110,13 +110,14 @@ type Answered = Awaited<ReturnType<Caisson['answer']>>;
 /** Without a daemon the run that continues is driven here: the project stays open until it has ended, or the server does. */
 function carryOn(
   { project, keep, ending }: McpBench,
+  client: string,
   answer: (caisson: Caisson) => Promise<Answered>,
 ): Promise<Record<string, unknown>> {
   const aborted = new Promise<void>((resolve) =>
     ending.addEventListener('abort', () => resolve(), { once: true }),
   );
   return new Promise((resolve, reject) => {
-    const work = project.act(async (caisson) => {
+    const work = project.act(client, async (caisson) => {
       const handle = await answer(caisson);
       resolve({ runId: handle?.runId ?? null, next: 'Call wait with this run.' });
       if (handle === null || handle.isElsewhere === true) return;
@@ -153,8 +154,8 @@ export function cancelTool({ project, bounds }: McpBench): McpTool {
     input: CancelInput,
     isReadOnly: false,
     isDestructive: true,
-    run: (input) =>
-      project.act(async (caisson) => {
+    run: (input, { client }) =>
+      project.act(client, async (caisson) => {
         const { run, force = false } = parseInput(CancelInput, input);
         const { runId } = await findRun(caisson, bounds, run);
         const outcome = await caisson.cancel(runId, { force });

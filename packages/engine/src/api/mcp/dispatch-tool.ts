@@ -47,12 +47,12 @@ export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
   /** One at a time: two that look together would both get what is left. */
   let last: Promise<unknown> = Promise.resolve();
 
-  const dispatch = async (input: DispatchInput): Promise<Record<string, unknown>> => {
+  const dispatch = async (input: DispatchInput, client: string): Promise<Record<string, unknown>> => {
     const granted = await project.read(async (caisson) =>
       grantRequest(caisson, bounds, askedOf(input), await spent.leftUsd(caisson)),
     );
     const request = { ...toRequest(input), ...granted };
-    const runId = await project.start(request);
+    const runId = await project.start(client, request);
     spent.started(runId, { capUsd: input.command === undefined ? (granted.budget?.usd ?? null) : 0 });
     return {
       runId,
@@ -68,9 +68,9 @@ export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
       'Give a task to a coding agent, or a command, in a sealed sandbox on a copy of this project. Returns the id of the run at once; the work comes back as a patch that diff shows and apply takes in.',
     input: DispatchInput,
     isReadOnly: false,
-    run(input) {
+    run(input, { client }) {
       const asked = readInput(input);
-      const started = last.then(() => dispatch(asked));
+      const started = last.then(() => dispatch(asked, client));
       last = started.catch(() => undefined);
       return started;
     },

@@ -9,8 +9,8 @@ export function listMcpTools(bench: McpBench): readonly McpTool[] {
   const reading = [statusTool(bench), waitTool(bench), diffTool(bench), listTool(bench), boardTool(bench)];
   const { scopes } = bench.bounds;
   return [
-    ...(scopes.includes('run') ? [dispatchTool(bench)] : []),
+    ...(scopes.includes('run') ? [dispatchTool(bench), cancelTool(bench)] : []),
     ...reading,
-    ...(scopes.includes('decide') ? [applyTool(bench), answerTool(bench), cancelTool(bench)] : []),
+    ...(scopes.includes('decide') ? [applyTool(bench), answerTool(bench)] : []),
   ];
 }

@@ -1,0 +1,62 @@
+/** Who asked for a change, recorded before it is made (invariant 19, F4): one event for every face. */
+import { userInfo } from 'node:os';
+import { definedOnly } from '@caisson/protocol';
+import type { OperationName } from '../api/index.ts';
+import type { Engine } from '../engine.ts';
+import { isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
+import { findApproval } from './decide-approval.ts';
+import { resolveRunId } from './resolve-run-id.ts';
+
+/** What a person or a program decides about work that is there. */
+export const DECISIONS = ['apply', 'answer', 'cancel', 'decide'] as const satisfies readonly OperationName[];
+
+export interface Actor {
+  /** The name of a token, or the account of this machine. */
+  readonly by: string;
+  readonly token?: string;
+  /** The program, by the name that it gave itself. */
+  readonly client?: string;
+}
+
+/** `stop` and `reload` are of the daemon itself. */
+export type Act = OperationName | 'stop' | 'reload';
+type Input = Readonly<Record<string, unknown>>;
+
+const MAX_CLIENT = 100;
+const NAMED = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow'];
+
+/** Who opens the socket or the state folder: only this account can. */
+export function localActor(client?: string): Actor {
+  return { by: findAccount(), ...definedOnly({ client: client?.slice(0, MAX_CLIENT) }) };
+}
+
+function findAccount(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.geteuid?.()}`; // it is in no list of accounts
+  }
+}
+
+export async function recordAct(engine: Engine, actor: Actor, operation: Act, input: Input): Promise<void> {
+  const streamId = findStream(engine, operation, input);
+  const target = NAMED.map((member) => input[member]).find((value) => typeof value === 'string');
+  const data = { ...actor, operation, ...definedOnly({ target }) };
+  await engine.recorder.of(streamId).append('visitor.acted', data, NO_ATTEMPT);
+}
+
+/** Work is stopped on a full disk, too: its own ending says by whom. */
+export function passFull(error: unknown): void {
+  if (!(error instanceof LedgerFullError)) throw error;
+}
+
+/** The run, or the thread, that it is about, however it was named. */
+function findStream(engine: Engine, operation: Act, { run, approval, question }: Input): string | null {
+  const { ledger } = engine;
+  if (typeof run === 'string') return resolveRunId(ledger, run);
+  if (operation === 'decide' && typeof approval === 'string') return findApproval(engine, approval).runId;
+  if (typeof question !== 'string') return null;
+  const found = ledger.question(question);
+  if (found !== null) return found.runId;
+  return isThreadStream(question) ? question : resolveRunId(ledger, question);
+}

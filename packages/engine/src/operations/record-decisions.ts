@@ -1,0 +1,48 @@
+import type { Caisson } from '../caisson-contract.ts';
+import type { Engine } from '../engine.ts';
+import { passFull, recordAct, type Act, type Actor } from './record-act.ts';
+
+/** The same project for one whose decisions are recorded, and the runs that they start if they have a token or a name. */
+export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor): Caisson {
+  const record = (operation: Act, input: Readonly<Record<string, unknown>>): Promise<void> =>
+    recordAct(engine, actor, operation, input);
+  return {
+    ...caisson,
+    async dispatch(request, attachment) {
+      const handle = await caisson.dispatch(request, attachment);
+      await recordStart(engine, actor, handle);
+      return handle;
+    },
+    async dispatchDetached(request, entry) {
+      const runId = await caisson.dispatchDetached(request, entry);
+      await recordStart(engine, actor, { runId });
+      return runId;
+    },
+    async apply(run, how) {
+      await record('apply', { run });
+      return caisson.apply(run, how);
+    },
+    async answer(question, answer) {
+      await record('answer', { question });
+      return caisson.answer(question, answer);
+    },
+    async decide(approval, decision) {
+      await record('decide', { approval });
+      return caisson.decide(approval, decision);
+    },
+    async cancel(run, how) {
+      await record('cancel', { run }).catch(passFull);
+      return caisson.cancel(run, how);
+    },
+  };
+}
+
+/** On the run itself. What says nothing of a start was started by this account, with the command line or the library. */
+export async function recordStart(
+  engine: Engine,
+  actor: Actor,
+  { runId, isEarlier }: { readonly runId: string; readonly isEarlier?: boolean },
+): Promise<void> {
+  const isNamed = actor.token !== undefined || actor.client !== undefined;
+  if (isNamed && isEarlier !== true) await recordAct(engine, actor, 'dispatch', { run: runId });
+}

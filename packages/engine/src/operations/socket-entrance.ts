@@ -1,0 +1,32 @@
+/** Requests on the socket, which only this account can open: all are let in, and decisions are recorded. */
+import type { IncomingMessage } from 'node:http';
+import { CLIENT_HEADER, type Entrance, type OperationName } from '../api/index.ts';
+import type { Engine } from '../engine.ts';
+import { DECISIONS, localActor, passFull, recordAct, type Actor } from './record-act.ts';
+import { recordStart } from './record-decisions.ts';
+
+const RECORDED: ReadonlySet<OperationName> = new Set(DECISIONS);
+
+export function createSocketEntrance(engine: Engine): Entrance {
+  return {
+    async admit(request, operation, input) {
+      if (!RECORDED.has(operation)) return;
+      const recorded = recordAct(engine, clientOf(request), operation, input);
+      await (operation === 'cancel' ? recorded.catch(passFull) : recorded);
+    },
+    started: (request, run) => recordStart(engine, clientOf(request), run),
+  };
+}
+
+export function clientOf({ headers }: IncomingMessage): Actor {
+  const given = headers[CLIENT_HEADER];
+  return localActor(typeof given === 'string' ? decode(given) : undefined);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,141 @@
+/** `/mcp` of a daemon with the client of the SDK: each token has the tools of its scopes, and no more. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connectMcpHttp, type McpClient } from './mcp-client.ts';
+import { createProject, type Project } from './project.ts';
+
+const shell = (line: string): Record<string, unknown> => ({ command: ['sh', '-c', line] });
+const READING = ['board', 'diff', 'list', 'status', 'wait'];
+
+interface Served {
+  readonly project: Project;
+  readonly url: string;
+  token(scopes: string): Promise<{ readonly id: string; readonly token: string }>;
+}
+
+async function serve(config = ''): Promise<Served> {
+  const project = createProject({ config });
+  const { stdout } = await project.caisson('ui', '--no-open', '-o', 'json');
+  onTestFinished(async () => void (await project.caisson('down', '--now')));
+  return {
+    project,
+    url: (JSON.parse(stdout) as { url: string }).url,
+    async token(scopes) {
+      const made = await project.caisson('tokens', 'create', '--scope', scopes, '-o', 'json');
+      return JSON.parse(made.stdout) as { id: string; token: string };
+    },
+  };
+}
+
+async function toolsOf({ client }: McpClient): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name).toSorted();
+}
+
+describe('/mcp of a daemon', { timeout: 120_000 }, () => {
+  it('serves a run from dispatch to apply, and records who did what', async () => {
+    const { project, url, token } = await serve();
+    const [run, decide] = [await token('run'), await token('decide')];
+    const starter = await connectMcpHttp(url, run.token);
+    const { runId, granted } = await starter.call('dispatch', shell('echo made > made.txt'));
+    expect(granted).toEqual({ mode: 'auto-edit' });
+    const stream = starter.client.experimental.tasks.callToolStream(
+      { name: 'wait', arguments: { run: runId } },
+      CallToolResultSchema,
+      { task: { ttl: 60_000 } },
+    );
+    let last: unknown;
+    for await (const message of stream)
+      if (message.type === 'result') last = message.result.structuredContent;
+    expect(last).toMatchObject({ runId, status: 'done' });
+    const decider = await connectMcpHttp(url, decide.token);
+    expect(await decider.call('apply', { run: runId })).toMatchObject({ applied: ['made.txt'] });
+    expect(readFileSync(join(project.root, 'made.txt'), 'utf8')).toBe('made\n');
+    const acts = (await project.events(String(runId))).filter(({ type }) => type === 'visitor.acted');
+    const client = 'mcp: a test';
+    expect(acts).toMatchObject([
+      { by: 'run', token: run.id, client, operation: 'dispatch' },
+      { by: 'decide', token: decide.id, client, operation: 'apply' },
+    ]);
+  });
+
+  it('a question is answered and the daemon goes on when its client goes', async () => {
+    const { project, url, token } = await serve();
+    const { call, client } = await connectMcpHttp(url, (await token('run,decide')).token);
+    const asks = `echo '{"question":"which port?"}' > .caisson/needs_input.json`;
+    const { runId } = await call('dispatch', shell(asks));
+    expect(await call('wait', { run: runId, timeoutSeconds: 60 })).toMatchObject({ status: 'waiting' });
+    const next = await call('answer', { run: runId, answer: '8080' });
+    await client.close();
+    await project.caisson('logs', '-f', String(next['runId']));
+    expect((await project.caisson('status')).stdout).toContain('serving');
+  });
+
+  it('a token has the tools of its scopes, and no grant beyond them', async () => {
+    const { url, token } = await serve('network:\n  hosts: ["registry.example:443"]\n');
+    const [read, run, decide] = [await token('read'), await token('run'), await token('decide')];
+    const reader = await connectMcpHttp(url, read.token);
+    const starter = await connectMcpHttp(url, run.token);
+    expect(await toolsOf(reader)).toEqual(READING);
+    expect(await toolsOf(starter)).toEqual([...READING, 'cancel', 'dispatch'].toSorted());
+    expect(await toolsOf(await connectMcpHttp(url, decide.token))).toEqual(
+      [...READING, 'answer', 'apply'].toSorted(),
+    );
+    await expect(reader.client.callTool({ name: 'dispatch', arguments: shell('true') })).rejects.toThrow(
+      'no tool dispatch',
+    );
+    const exceeded = { code: 'GRANT_EXCEEDED' };
+    for (const more of [{ mode: 'full-auto' }, { sandbox: 'none' }, { hosts: ['other.example:443'] }])
+      expect(await starter.refusal('dispatch', { ...shell('true'), ...more })).toMatchObject(exceeded);
+    expect(await starter.refusal('dispatch', { ...shell('true'), secrets: {} })).toMatchObject({
+      code: 'USAGE',
+    });
+  });
+
+  it('a session is of its token alone, and ends with it', async () => {
+    const { project, url, token } = await serve();
+    const [read, other] = [await token('read'), await token('run')];
+    const { client, call } = await connectMcpHttp(url, read.token);
+    const session = (client.transport as { sessionId?: string }).sessionId ?? '';
+    const ask = async (headers: Record<string, string>): Promise<number> => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' });
+      const accept = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+      const given = { ...accept, 'mcp-session-id': session, ...headers };
+      return (await fetch(new URL('/mcp', url), { method: 'POST', body, headers: given })).status;
+    };
+    const bearer = (one: string): Record<string, string> => ({ authorization: `Bearer ${one}` });
+    expect(await ask(bearer(read.token))).toBe(200);
+    expect(await ask(bearer(other.token))).toBe(404);
+    expect(await ask({ ...bearer(read.token), 'mcp-session-id': 'none' })).toBe(404);
+    expect(await ask({})).toBe(401);
+    expect(await ask({ ...bearer(read.token), origin: 'http://evil.example' })).toBe(403);
+    expect(await ask({ ...bearer(read.token), 'content-type': 'text/plain' })).toBe(415);
+    await project.caisson('tokens', 'revoke', read.id);
+    expect(await ask(bearer(read.token))).toBe(401);
+    await expect(call('list')).rejects.toThrow('401');
+  });
+
+  it('answers on the socket, where this account needs no token', async () => {
+    const { project } = await serve();
+    const socket = join(project.root, '.caisson/runtime/daemon.sock');
+    expect(existsSync(socket)).toBe(true);
+    const initialize = {
+      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'curl', version: '1' } },
+    };
+    const headers = [
+      '-H',
+      'content-type: application/json',
+      '-H',
+      'accept: application/json, text/event-stream',
+    ];
+    const { stdout } = await promisify(execFile)('curl', [
+      ...['-sS', '--unix-socket', socket, ...headers, '-d', JSON.stringify(initialize)],
+      'http://localhost/mcp',
+    ]);
+    expect(stdout).toContain('"serverInfo":{"name":"caisson"');
+  });
+});
