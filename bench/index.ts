@@ -22,4 +22,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   top: './top.ts',
   residents: './residents.ts',
   sse: './sse.ts',
+  dashboard: './dashboard.ts',
 };

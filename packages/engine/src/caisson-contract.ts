@@ -226,6 +226,7 @@ export interface Caisson {
   readonly sessions: Sessions;
   /** The spending of the day, and of the session if one is named, against their caps. */
   budget(session?: string): Promise<readonly BudgetStanding[]>;
+  /** What each run has cost, as `budget` adds it up: a plain command has no cost that could be unknown. */
   spend(filter?: SpendFilter): Promise<readonly SpendRow[]>;
   /** Writes one file that another person can check. */
   export(run: string, to: string): Promise<Exported>;

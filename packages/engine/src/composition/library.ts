@@ -19,6 +19,7 @@ import { followRunLog } from '../operations/follow-run-log.ts';
 import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
+import { readSpend } from '../operations/read-spend.ts';
 import { createRegistryApi } from '../operations/registry-api.ts';
 import { createResidentsApi } from '../operations/residents-api.ts';
 import { createTokensApi } from '../operations/tokens-api.ts';
@@ -159,7 +160,7 @@ function reads(
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
-    spend: (filter) => Promise.resolve(ledger.spend(filter)),
+    spend: (filter) => readSpend(engine, filter),
   };
 }
 
