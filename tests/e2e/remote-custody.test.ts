@@ -99,6 +99,27 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
     expect(JSON.stringify(warnings)).toContain('not checked out, so empty for the run: submodule sub');
   });
 
+  it('that runs out of time outside its scope is listed with what helps, until it is dropped', async () => {
+    const remote = createBareRemote();
+    const project = createProject({ git: false });
+    const options = ['--repo', remote.path, '--branch', 'late', '--push', '--scope', 'src/**'];
+    const limits = ['--timeout', '3s', '--retries', '0'];
+    const run = await project.run(...options, ...limits, '--', 'sh', '-c', 'echo x >work.txt; sleep 600');
+    expect([run.status, run.branch?.status]).toEqual(['timeout', 'held']);
+    const listed = await project.caisson('branches');
+    expect(listed.stdout).toMatch(
+      new RegExp(
+        `${run.runId} +late +timed out +not made: 1 changed file is outside the scope.*git --git-dir`,
+      ),
+    );
+    const pushed = await project.caisson('branches', run.runId, '--push');
+    expect([pushed.code, pushed.stderr]).toEqual([2, expect.stringContaining('was not made')]);
+    expect((await project.caisson('branches', '--push')).stdout).toBe('No branch waits to be pushed.\n');
+    expect((await project.caisson('branches', run.runId, '--drop')).code).toBe(0);
+    expect((await project.caisson('branches')).stdout).toBe('No branch waits.\n');
+    expect(remote.find('late')).toBe(null);
+  });
+
   it('that runs out of time is killed, and what it did is committed, pushed and listed', async () => {
     const remote = createBareRemote();
     const project = createProject({ git: false });

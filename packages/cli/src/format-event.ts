@@ -58,6 +58,10 @@ const WORDS: EnvelopeHandlers<string> = {
   'approval.requested': ({ tool, what, actionClass }) =>
     sentence([what.startsWith(tool) ? text(what) : `${text(tool)}: ${text(what)}`, text(actionClass)]),
   'approval.decided': ({ decision, by }) => `${decision} by ${by}`,
+  'processes.ended': ({ left }) => (left === 0 ? 'all of them' : `${left} could not be ended`),
+  'work.saved': ({ ref, commit }) =>
+    sentence([text(ref), commit !== undefined && `commit ${text(commit).slice(0, 12)}`]),
+  'workspace.removed': () => '',
   'handoff.recorded': ({ handoff }) =>
     sentence([`${handoff.status}, said by the ${handoff.by}`, text(handoff.summary)]),
   'policy.denied': ({ denial }) => sentence([text(denial.what), `rule ${text(denial.rule)}`]),

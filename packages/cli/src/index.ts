@@ -5,6 +5,7 @@ import { VERSION } from './version.ts';
 
 export * from '@caisson/engine';
 export * from '@caisson/protocol';
+export type { PoolTask as Task } from '@caisson/engine'; // instead of the one inside a job
 export { WorkerPool } from './worker-pool.ts';
 export { VERSION };
 

@@ -23,6 +23,10 @@ export interface LiveState {
   lastSaid: string | null;
   /** It is a plain command, whose output is shown instead. */
   isOfCommand: boolean;
+  /** Its task has a branch: each step of its way there is shown. */
+  isForBranch: boolean;
+  /** The branch goes to a remote repository after the ending. */
+  pushes: boolean;
   /** Those of the grant, until it was said which of them are not enforced. */
   limits: Limits;
 }
@@ -40,6 +44,8 @@ export function createState(joined?: LiveRun): LiveState {
     waitsFor: null,
     lastSaid: null,
     isOfCommand: false,
+    isForBranch: false,
+    pushes: false,
     limits: {},
   };
 }
@@ -74,6 +80,8 @@ function momentOf({ at }: { readonly at: string }): number {
 export function absorbAcceptance(state: LiveState, event: EnvelopeOf<'dispatch.accepted'>): void {
   state.startedMs = momentOf(event);
   state.isOfCommand = isCommand(event);
+  state.isForBranch = event.task.branch !== undefined;
+  state.pushes = event.repository?.push === true;
   state.limits = event.grant.limits;
 }
 

@@ -49,6 +49,26 @@ describe('the live view', () => {
     expect(written.at(-1)).toMatch(/^preparing/);
   });
 
+  it('shows each step of a task with a branch, and says that it is being pushed', () => {
+    const { live, notes, written } = view(80);
+    const repository = { remote: '/srv/r.git', push: true };
+    const task = { id: 't', description: 'd', priority: 5, branch: 'work' };
+    live.show(event('dispatch.accepted', { task, repository }));
+    live.show(event('attempt.launched', {}));
+    live.show(event('dispatch.started', {}));
+    live.show(event('handoff.recorded', {}));
+    live.show(event('dispatch.finished', { branch: { name: 'work', commit: 'c', status: 'created' } }));
+    expect(written.at(-1)).toMatch(/^push /);
+    live.show(event('branch.push-failed', {}));
+    live.show(event('branch.pushed', {}));
+    expect(notes.slice(1).map((note) => note.trim())).toEqual([
+      ...['launched: the sandbox is there', 'started: the agent works'],
+      expect.stringMatching(/^handed off: \w+, said by the \w+$/),
+      'push failed: work: rejected, pre-receive hook declined',
+      'pushed: work to https://git.example/a.git',
+    ]);
+  });
+
   it('counts from the acceptance of a run that was joined later, and says where its host says it is', () => {
     const counts = { turns: 3, toolCalls: 2, tokens: 10, health: 'healthy', source: 'host' } as const;
     const minutesAgo = (minutes: number) => ({ at: new Date(Date.now() - minutes * 60_000).toISOString() });

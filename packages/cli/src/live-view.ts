@@ -133,12 +133,12 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
     case 'repository.fetched':
       return `fetched: ${event.remote} ${event.ref} at ${event.commit.slice(0, SHORT_COMMIT)}`;
     case 'attempt.launched':
-      return isInPlace(event) && event.attempt === 1
-        ? 'in place: it works in your own files, not in a copy'
-        : null;
+      if (isInPlace(event) && event.attempt === 1)
+        return 'in place: it works in your own files, not in a copy';
+      return state.isForBranch ? 'launched: the sandbox is there' : null;
     case 'dispatch.started':
       state.phase = phaseAtStart(state, event);
-      return null;
+      return state.isForBranch ? 'started: the agent works' : null;
     case 'sandbox.started':
       return event.purpose === 'agent' ? takeUnenforced(state, event.enforced) : null;
     case 'worker.progress':
@@ -171,6 +171,24 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
     case 'script.ran':
       if (event.lens !== 'gate') return null; // verify.ran says it
       return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
+    default:
+      return absorbDelivery(state, event);
+  }
+}
+
+/** The way of the work out of the sandbox. */
+function absorbDelivery(state: LiveState, event: EventEnvelope): string | null {
+  switch (event.type) {
+    case 'handoff.recorded':
+      return `handed off: ${event.handoff.status}, said by the ${event.handoff.by}`;
+    case 'dispatch.finished':
+    case 'dispatch.failed':
+      if (state.pushes && event.branch?.status === 'created') state.phase = 'push';
+      return null;
+    case 'branch.pushed':
+      return `pushed: ${event.branch} to ${event.remote}`;
+    case 'branch.push-failed':
+      return `push failed: ${event.branch}: ${event.reason}, ${firstLine(event.detail)}`;
     default:
       return null;
   }

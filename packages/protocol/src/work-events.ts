@@ -93,6 +93,27 @@ export const workEvents = {
     summary: 'A patch or outputs were captured.',
     data: z.object({ what: z.string(), files: z.int(), bytes: z.int() }),
   },
+  'processes.ended': {
+    version: 1,
+    durable: true,
+    summary:
+      'Of a task with a branch: the worker, its agent and all that they started are gone; `left` processes could not be ended.',
+    data: z.object({ left: z.int() }),
+  },
+  'work.saved': {
+    version: 1,
+    durable: true,
+    summary:
+      'Of a task with a branch: what the agent left is in a checkpoint, committed by it or not; `commit` is that of the branch.',
+    data: z.object({ ref: z.string(), commit: z.optional(z.string()) }),
+  },
+  'workspace.removed': {
+    version: 1,
+    durable: true,
+    summary:
+      'Of a task with a branch: the workspace of the attempt and its files are removed. The last of it, after the seal and the push.',
+    data: z.object({}),
+  },
   'handoff.recorded': {
     version: 1,
     durable: true,

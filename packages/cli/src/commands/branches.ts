@@ -11,7 +11,8 @@ export const command = defineCommand({
   usage: '[RUN] [--push | --drop]',
   about:
     'Lists branches that wait for you: of runs that ran out of time (caisson continue RUN "…" goes on from them), and those\n' +
-    'of runs on a remote repository that are not there yet. Such a branch is kept here until it is pushed or dropped.',
+    'of runs on a remote repository that are not there yet. Such a branch is kept here until it is pushed or dropped. One that\n' +
+    'was not made (files outside the scope, risky files, a name that was taken) is listed with the command that makes it.',
   options: {
     push: { type: 'boolean', summary: 'push the branch of the run, or all that are not on their remote yet' },
     drop: {
@@ -56,11 +57,15 @@ async function list(
 }
 
 function describe(found: readonly ListedBranch[], output: Output): Lines {
-  const rows = found.map(({ runId, branch, status, push }) => [
+  const rows = found.map(({ runId, branch, status, push, unmade }) => [
     runId,
     branch,
     status === 'timeout' ? 'timed out' : status,
-    push === undefined ? 'in this repository' : describeStanding(push),
+    unmade !== undefined
+      ? `not made: ${unmade}`
+      : push === undefined
+        ? 'in this repository'
+        : describeStanding(push),
   ]);
   return formatTable([['RUN', 'BRANCH', 'ENDED', 'WHERE'], ...rows], output.style.bold);
 }

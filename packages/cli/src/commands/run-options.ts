@@ -164,7 +164,7 @@ export const RUN_OPTIONS = {
   'git-token': {
     type: 'string',
     value: 'REF',
-    summary: 'where the token for --repo is: env:NAME, file:PATH, exec:COMMAND',
+    summary: 'where the token for --repo is: env:NAME, file:PATH, exec:COMMAND, aws-sm:NAME',
   },
   priority: {
     type: 'string',

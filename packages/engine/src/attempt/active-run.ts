@@ -75,6 +75,11 @@ export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.followed?.supervision.stop(reason, options);
 }
 
+/** Aborted when the run, or its host, must end: also a push, whose remote may be silent for long. */
+export function orderedToStop({ abort, closing }: ActiveRun): AbortSignal {
+  return AbortSignal.any([abort.signal, closing]);
+}
+
 /** A reader that is stuck is left at a forced stop: what it did not take is in the log. */
 export async function awaitDelivery({ forced, delivered }: ActiveRun): Promise<void> {
   await orAborted(forced.signal, delivered).catch(() => undefined);

@@ -4,6 +4,7 @@ import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import type { RunRecord } from '../ledger/index.ts';
+import { recordRemoved } from './flow-events.ts';
 import { removeStored } from './remove-stored.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
@@ -14,15 +15,17 @@ export async function cleanUp(
   remains: AttemptRemains,
 ): Promise<void> {
   const { paths, workspace, isProvenGone = false } = remains;
-  await orWarn(record, remains.attempt, 'workspace', async () => {
+  const isRemoved = await orWarn(record, remains.attempt, 'workspace', async () => {
     const why = refusalOf(await rooms.workspaces.remove(workspace, { isProvenGone }));
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
+    return true;
   });
   await orWarn(record, remains.attempt, 'state', async () => {
     // Before the ending a reader may still follow its output, and another attempt may follow this one.
     if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
     await removeAttemptFolders(paths);
   });
+  if (isRemoved === true) recordRemoved(rooms, record, remains);
 }
 
 function refusalOf(removed: RemoveResult): string | null {
@@ -46,15 +49,4 @@ export async function orWarn<T>(
     record.keep('warning', { source, message }, { attempt });
     return undefined;
   }
-}
-
-/** A run must not be reported as over when some of its processes are not. */
-export function warnOfSurvivors(
-  record: Pick<RunRecord, 'keep'>,
-  attempt: number,
-  pids: readonly number[],
-): void {
-  if (pids.length === 0) return;
-  const message = `processes of this run could not be ended and may still exist: pid ${pids.join(', ')}`;
-  record.keep('warning', { source: 'compute', message }, { attempt });
 }

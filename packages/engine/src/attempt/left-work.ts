@@ -1,5 +1,7 @@
-import { CheckpointRef, definedOnly, type DataOf } from '@caisson/protocol';
+import { CheckpointRef, definedOnly, type DataOf, type Ending } from '@caisson/protocol';
 import type { DispatchRooms } from '../admission/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
+import type { KeptCaptures } from './keep-captures.ts';
 import { sumAttempts } from './sum-attempts.ts';
 
 /** What a run that ends between two attempts has to show: the work of the last one that left any, and what all used. */
@@ -23,4 +25,18 @@ export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: s
     attempt: ended.at(-1)?.attempt ?? 0,
     data: definedOnly({ patchRef, patchMissing, checkpoint, total }),
   };
+}
+
+/** The work of an earlier attempt, where this one began without it, left none itself and did not do its task. */
+export function findHiddenWork(
+  rooms: Pick<DispatchRooms, 'ledger'>,
+  { runId, workspace }: Pick<AttemptRemains, 'runId' | 'workspace'>,
+  { kind }: Ending,
+  { patchRef, patchMissing }: Pick<KeptCaptures, 'patchRef' | 'patchMissing'>,
+): Pick<LeftWork['data'], 'patchRef' | 'patchMissing' | 'checkpoint'> {
+  const isOver = kind === 'failed' || kind === 'cancelled';
+  const hasOwn = (patchRef ?? patchMissing ?? workspace.startTree) !== undefined;
+  if (!isOver || hasOwn) return {};
+  const { total: _ofAll, ...left } = findLeftWork(rooms, runId).data;
+  return (left.patchRef ?? left.patchMissing) === undefined ? {} : { checkpoint: undefined, ...left };
 }

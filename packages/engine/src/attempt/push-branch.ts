@@ -4,7 +4,7 @@
  *
  * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again.
  * P2  A push that fails leaves the branch here, under its name; a push that worked frees the name.
- *     A push that is aborted, because its host ends, has none, and is left to the next host.
+ *     A push that is aborted, because its host or the run is to end, has none, and is left to the next host.
  * P3  A host pushes the branches of its own runs. What a dead host left is pushed by the next one that works, beside its own
  *     runs, and never by a command that only settles it: no reader waits for a remote. The same push twice is one push.
  */
@@ -21,6 +21,7 @@ import {
 import { NO_ATTEMPT, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { backoffMs, pause } from '../platform/index.ts';
 import { parseRequest, type DispatchRooms } from '../admission/index.ts';
+import { orAborted } from './or-aborted.ts';
 import { resolveRemote } from './remote-access.ts';
 
 const MAX_TRIES = 3;
@@ -80,7 +81,8 @@ async function tryPush(
   let hide = (text: string): string => text;
   for (let tries = 1; ; tries += 1) {
     try {
-      const order = await resolveRemote(rooms, await readRequest(rooms, events));
+      const resolving = resolveRemote(rooms, await readRequest(rooms, events));
+      const order = await (signal === undefined ? resolving : orAborted(signal, resolving));
       const { token } = order.access;
       if (token !== undefined) hide = createRedactor([{ name: 'gitToken', value: token }]).redact;
       const expected = findPushed(rooms, push);

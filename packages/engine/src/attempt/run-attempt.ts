@@ -3,12 +3,12 @@ import { explainError, type NamedSecret } from '@caisson/ground';
 import type { Ending, Failure, Job } from '@caisson/protocol';
 import { WorkerStartError } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
-import { awaitDelivery, durationOf, stopRun, type ActiveRun } from './active-run.ts';
-import { warnOfSurvivors } from './clean-up.ts';
+import { awaitDelivery, durationOf, orderedToStop, stopRun, type ActiveRun } from './active-run.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import { demandOwner } from './demand-owner.ts';
 import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
+import { recordProcessesEnded } from './flow-events.ts';
 import { describeFollowed, follow, type FollowedAttempt } from './follow.ts';
 import { launch, type LaunchedAttempt, type LaunchEvent } from './launch.ts';
 import { watchLogin } from './login-copy.ts';
@@ -100,7 +100,7 @@ export async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
-  warnOfSurvivors(entry.record, attempt, end.survivors);
+  recordProcessesEnded(rooms, entry.record, { runId, attempt }, end.survivors);
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     demandOwner(rooms, runId);
@@ -116,7 +116,7 @@ export async function settleFollowed(
       countUsage: followed.countUsage,
       findConversation: () =>
         followed.findConversation(found.kind === 'valid' ? found.result.resume : undefined),
-      closing: entry.closing,
+      noPush: orderedToStop(entry),
       mayPass,
     };
     return settle(rooms, entry.record, input, retry);

@@ -6,7 +6,7 @@ import {
   type EventContent,
   type Failure,
 } from '@caisson/protocol';
-import { durationOf, type ActiveRun } from './active-run.ts';
+import { durationOf, orderedToStop, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { findLeftWork } from './left-work.ts';
@@ -65,7 +65,7 @@ async function end(
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
   await orWarn(entry.record, own, 'push', () =>
-    pushBranch(rooms, entry.record, runId, { signal: entry.closing }),
+    pushBranch(rooms, entry.record, runId, { signal: orderedToStop(entry) }),
   );
 }
 

@@ -25,7 +25,8 @@ import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import { compareLogin } from './login-copy.ts';
-import { findLeftWork, type LeftWork } from './left-work.ts';
+import { describeSaved } from './flow-events.ts';
+import { findHiddenWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import { pushBranch } from './push-branch.ts';
 import type { FoundResult } from './read-result.ts';
@@ -48,8 +49,8 @@ export interface SettleInput {
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
   findConversation?(): SessionResume | undefined;
-  /** Aborted when the host ends: its push is left to the next one. */
-  readonly closing?: AbortSignal;
+  /** Aborted when the host ends, or the run is ordered to stop: its push is left to the next host. */
+  readonly noPush?: AbortSignal;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
 }
@@ -133,8 +134,9 @@ async function recordEnd(
   const saved = { patchRef, patchMissing, checkpoint: ref, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   const { durationMs } = input;
+  const before = [...warnings, ...describeSaved(rooms, input.remains, checkpoint)];
   const write = (events: EventContent<DurableType>[]): Promise<void> =>
-    recordInReserve(rooms, record, attempt, [...warnings, ...events]);
+    recordInReserve(rooms, record, attempt, [...before, ...events]);
   if (next.kind === 'retry') {
     const data = { ...next.data, durationMs, resume: input.findConversation?.(), ...saved };
     await write([{ type: 'attempt.ended', data }]);
@@ -142,7 +144,7 @@ async function recordEnd(
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
-  const work = { ...saved, ...findHiddenWork(rooms, input, ending, kept) };
+  const work = { ...saved, ...findHiddenWork(rooms, input.remains, ending, kept) };
   const branch = await settleBranch(rooms, runId, { ...work, resultRef }, input.mayPass);
   const total = sumAttempts(rooms, runId, { usage, costUsd, durationMs });
   const checkPassed = kept.result?.verify?.passed;
@@ -155,20 +157,6 @@ async function recordEnd(
   return { kind: 'ended' };
 }
 
-/** The work of an earlier attempt, where this one began without it, left none itself and did not do its task. */
-function findHiddenWork(
-  rooms: DispatchRooms,
-  { remains }: SettleInput,
-  { kind }: Ending,
-  { patchRef, patchMissing }: KeptCaptures,
-): Pick<LeftWork['data'], 'patchRef' | 'patchMissing' | 'checkpoint'> {
-  const isOver = kind === 'failed' || kind === 'cancelled';
-  const hasOwn = (patchRef ?? patchMissing ?? remains.workspace.startTree) !== undefined;
-  if (!isOver || hasOwn) return {};
-  const { total: _ofAll, ...left } = findLeftWork(rooms, remains.runId).data;
-  return (left.patchRef ?? left.patchMissing) === undefined ? {} : { checkpoint: undefined, ...left };
-}
-
 function usageOf({ found, countUsage }: SettleInput): Usage | undefined {
   return countUsage(found.kind === 'valid' ? found.result.usage : undefined);
 }
@@ -178,7 +166,7 @@ export async function finishSettled(
   rooms: DispatchRooms,
   record: RunRecord,
   remains: AttemptRemains,
-  { isLate = false, closing: signal }: { isLate?: boolean; closing?: AbortSignal } = {},
+  { isLate = false, noPush: signal }: { isLate?: boolean; noPush?: AbortSignal } = {},
 ): Promise<void> {
   await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId, { isLate }));
   const push = (): Promise<void> => pushBranch(rooms, record, remains.runId, definedOnly({ signal }));

@@ -40,7 +40,7 @@ type Fields<T> = Readonly<Record<keyof T, true>>;
 
 const CONFIG_FIELDS: Fields<WorkerPoolConfig> = {
   ...{ name: true, cwd: true, maxWorkers: true, workerTimeout: true },
-  ...{ llm: true, git: true, gitToken: true, request: true },
+  ...{ llm: true, git: true, gitToken: true, request: true, pythonPath: true },
 };
 const MODEL_FIELDS: Fields<PoolModel> = {
   ...{ endpoint: true, model: true, maxTokens: true, temperature: true, apiKey: true },

@@ -6,7 +6,7 @@
  *      process, or the same one after a crash, sees the same.
  * WP3  A task that is not handed off in order rejects with an error that names its run and its branch.
  * WP4  A listener that throws disturbs nobody.
- * WP5  After `stop` nothing that the pool started runs.
+ * WP5  After `stop` nothing that the pool started runs; a push under way is left to the next host.
  */
 import type { DispatchRequest, DispatchResult, Handoff } from '@caisson/protocol';
 import type { RunHandle } from '../admission/index.ts';
@@ -56,6 +56,8 @@ export interface WorkerPoolConfig {
   readonly gitToken?: string | undefined;
   /** What every task asks for beside that: `runtime`, `agent`, `mode`, `verify` and the like. */
   readonly request?: DispatchRequest | undefined;
+  /** @deprecated Accepted and ignored: no interpreter is started. */
+  readonly pythonPath?: string | undefined;
 }
 
 export interface Worker {
@@ -75,7 +77,7 @@ export type PoolRun = Pick<RunHandle, 'runId' | 'cancel'> & {
 /** What a pool reads and writes beside its runs. */
 export type PoolHouse = Pick<
   Caisson,
-  'config' | 'dispatch' | 'runs' | 'events' | 'follow' | 'drain' | 'close'
+  'config' | 'dispatch' | 'runs' | 'branches' | 'events' | 'follow' | 'drain' | 'close'
 >;
 
 export interface WorkerPoolDeps {
@@ -88,6 +90,8 @@ export interface WorkerPoolDeps {
   readonly clearTimeout: (timer: never) => void;
   /** One line for people. */
   readonly log: (line: string) => void;
+  /** @deprecated Accepted and ignored: no output is parsed. */
+  readonly createInterface?: unknown;
 }
 
 /** A span of OpenTelemetry, as far as a pool needs it. */

@@ -23,20 +23,29 @@ export function judgeEnding(place: WorkerPlace, result: DispatchResult, isPushed
 function findProblem(place: WorkerPlace, result: DispatchResult, isPushed: boolean): WorkerError | null {
   const { status, failure, handoff } = result;
   const why = failure?.detail ?? `its run ended as ${status}`;
-  if (status === 'timeout')
-    return new WorkerTimeoutError(place, `timed out; ${describeWork(place, result)}`, {
-      handoff,
-      remedy: `Continue it: caisson retry ${place.runId ?? ''}`,
-    });
+  if (status === 'timeout') return describeTimeout(place, result, isPushed);
   if (failure?.reason === 'crashed' || failure?.reason === 'lost' || failure?.reason === 'output-invalid')
     return new NoOutputError(place, `no output: ${why}`, { handoff });
   if (status !== 'done') return new WorkerFailedError(place, why, { handoff });
-  return findHandoffProblem(place, handoff) ?? (isPushed ? findPushProblem(place, result) : null);
+  return findHandoffProblem(place, handoff) ?? findBranchProblem(place, result, isPushed);
 }
 
-function describeWork({ branch }: WorkerPlace, { handoff, branch: made }: DispatchResult): string {
-  if (made?.status === 'created') return `the work so far is on ${branch}`;
-  return handoff?.verdict.isEmpty === true ? 'nothing was changed' : (made?.detail ?? 'there is no branch');
+function describeTimeout(place: WorkerPlace, result: DispatchResult, isPushed: boolean): WorkerError {
+  const missing = findMissing(place, result, isPushed);
+  const goOn = `Continue it: caisson retry ${place.runId ?? ''}`;
+  return new WorkerTimeoutError(place, `timed out; ${describeWork(place, result, missing)}`, {
+    handoff: result.handoff,
+    remedy: missing === null ? goOn : `${goOn}. ${missing.remedy}`,
+  });
+}
+
+function describeWork({ branch }: WorkerPlace, result: DispatchResult, missing: Missing | null): string {
+  const { handoff, branch: made } = result;
+  const isMade = handoff?.verdict.branchExists ?? made?.status === 'created';
+  if (!isMade)
+    return handoff?.verdict.isEmpty === true ? 'nothing was changed' : (missing?.why ?? 'there is no branch');
+  const work = `the work so far is on ${branch}`;
+  return missing === null ? work : `${work}, which is here and not on its remote: ${missing.why}`;
 }
 
 function findHandoffProblem(place: WorkerPlace, handoff: Handoff | undefined): WorkerError | null {
@@ -46,11 +55,47 @@ function findHandoffProblem(place: WorkerPlace, handoff: Handoff | undefined): W
   return new Problem(place, problem.detail, { handoff });
 }
 
-function findPushProblem(place: WorkerPlace, { push, handoff, branch }: DispatchResult): WorkerError | null {
-  if (handoff === undefined || handoff.verdict.pushed || handoff.verdict.isEmpty) return null;
-  const why = push?.detail ?? branch?.detail ?? `${place.branch} was not pushed`;
-  return new PushFailedError(place, why, {
-    handoff,
-    remedy: 'The branch is kept here: caisson branches lists it, and --push tries again.',
-  });
+function findBranchProblem(
+  place: WorkerPlace,
+  result: DispatchResult,
+  isPushed: boolean,
+): WorkerError | null {
+  const missing = findMissing(place, result, isPushed);
+  if (missing === null) return null;
+  const { why, remedy } = missing;
+  return new PushFailedError(place, why, { handoff: result.handoff, remedy });
+}
+
+interface Missing {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** Why the branch is not where it was to be, and what helps; null if it is there, or nothing was changed. */
+function findMissing(place: WorkerPlace, result: DispatchResult, isPushed: boolean): Missing | null {
+  const { push, handoff, branch } = result;
+  if (handoff === undefined || handoff.verdict.isEmpty) return null;
+  const run = place.runId ?? '';
+  if (!handoff.verdict.branchExists) return describeUnmade(place, branch, run);
+  if (!isPushed || handoff.verdict.pushed) return null;
+  const stopped = push?.status === 'pending' ? 'its push was stopped' : `${place.branch} was not pushed`;
+  return {
+    why: push?.detail ?? stopped,
+    remedy: `The branch is kept here: caisson branches lists it, and caisson branches ${run} --push tries again.`,
+  };
+}
+
+/** There is nothing here to push: only a person can make it. */
+function describeUnmade(
+  { branch: name }: WorkerPlace,
+  branch: DispatchResult['branch'],
+  run: string,
+): Missing {
+  const isRisky = branch?.status === 'held' && branch.detail === undefined;
+  const why = isRisky ? 'risky files wait for a yes' : (branch?.detail ?? 'there is none');
+  const place = isRisky ? `a warning of the run (caisson logs ${run})` : 'the message';
+  return {
+    why: `${name} was not made: ${why}`,
+    remedy: `Look at the work (caisson diff ${run}); ${place} has the command that makes the branch.`,
+  };
 }

@@ -38,6 +38,7 @@ function createPool(config: WorkerPoolConfig, run: Partial<PoolRun>) {
   const house = {
     config: { projectRoot: '/project', limits: { concurrency: 4 } },
     runs: () => Promise.resolve([]),
+    branches: () => Promise.resolve([]),
     async *follow({ signal }: { signal: AbortSignal }) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       yield* [];
@@ -169,6 +170,7 @@ test('a branch that timed out waits until a run continues it, or it is dropped',
   const house = {
     runs: ({ continues }: { continues?: string }) =>
       Promise.resolve(continues === undefined ? rows : continues === 'run_e' ? [row('run_f')] : []),
+    branches: () => Promise.resolve([]),
     async *follow() {
       await continued.promise;
       const accepted = { type: 'dispatch.accepted', runId: 'run_x', seq: 1, continues: 'run_a', task: {} };

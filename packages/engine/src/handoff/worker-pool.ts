@@ -15,7 +15,6 @@ import type {
   FailedListener,
   ParentSpan,
   PoolHouse,
-  PoolRun,
   PoolTask,
   Worker,
   WorkerPoolConfig,
@@ -25,17 +24,13 @@ import { PoolStoppedError, WorkerError, WorkerFailedError, type WorkerPlace } fr
 import { judgeEnding } from './judge-ending.ts';
 import { keepView } from './keep-view.ts';
 import { createListeners } from './listeners.ts';
+import { OwnWorkers, type OwnWorker } from './own-workers.ts';
 import { PoolView } from './pool-view.ts';
+import { reportPhases } from './report-phases.ts';
 
 interface OpenPool {
   readonly house: PoolHouse;
   readonly prompt: string | undefined;
-}
-
-interface OwnWorker {
-  readonly worker: Worker;
-  run: PoolRun | null;
-  isCancelled: boolean;
 }
 
 /** A pool of ephemeral workers (contract.ts). The library exports it with the opening of a project. */
@@ -46,14 +41,15 @@ export class WorkerPool {
   readonly #view: PoolView;
   readonly #completed;
   readonly #failed;
-  /** What this process has started, or is about to. */
-  readonly #own = new Set<OwnWorker>();
+  readonly #own = new OwnWorkers();
   readonly #assigned = new Set<Promise<unknown>>();
-  readonly #drains = new Set<Promise<unknown>>();
+  /** What is still recorded or told after that. */
+  readonly #later = new Set<Promise<unknown>>();
   readonly #waiting = new Set<() => void>();
   #opening: Promise<OpenPool> | null = null;
   #stopping: Promise<void> | null = null;
   #stop = new AbortController();
+  #following = new AbortController();
   #concurrency: number | null = null;
 
   constructor(config: WorkerPoolConfig, workerPrompt: string, deps: WorkerPoolDeps) {
@@ -63,7 +59,10 @@ export class WorkerPool {
     this.#deps = deps;
     this.#completed = createListeners<[Handoff]>(deps.log);
     this.#failed = createListeners<[string, Error]>(deps.log);
-    this.#view = new PoolView(config.name ?? DEFAULT_POOL_NAME, () => this.#wake());
+    this.#view = new PoolView(config.name ?? DEFAULT_POOL_NAME, () => {
+      this.#own.listUnseen(this.#view);
+      this.#wake();
+    });
   }
 
   /** Reads the pool's state; `assignTask` does that, too. */
@@ -86,15 +85,14 @@ export class WorkerPool {
 
   /** One for each task that could be started now. */
   getAvailableWorkers(): { id: string }[] {
-    const free = Math.max(0, this.getLimit().workers - this.getWorkerCount());
+    const free = Math.max(0, this.getLimit().workers - this.#countTaken());
     return Array.from({ length: free }, (_, index) => ({ id: `slot-${index + 1}` }));
   }
 
-  /** Workers of all processes that work for this pool. */
+  /** Workers of all processes that work for this pool; a task that waits for its place has none yet. */
   getAllWorkers(): Worker[] {
-    const known = this.#view.workers();
-    const unseen = [...this.#own].filter(({ run }) => run === null || !known.has(run.runId));
-    return [...known.values(), ...unseen.map(({ worker }) => worker)];
+    const unseen = this.#own.listUnseen(this.#view).filter(({ run }) => run !== null);
+    return [...this.#view.workers(), ...unseen.map(({ worker }) => worker)];
   }
 
   getWorkerCount(): number {
@@ -118,8 +116,7 @@ export class WorkerPool {
     const drained = [...this.#view.timedOut()];
     for (const [runId] of drained) {
       this.#view.drained(runId);
-      const recorded = this.#recordDrained(runId).finally(() => this.#drains.delete(recorded));
-      this.#drains.add(recorded);
+      this.#awaitLater(this.#recordDrained(runId));
     }
     return drained.map(([, branch]) => branch);
   }
@@ -141,18 +138,23 @@ export class WorkerPool {
       : { workers: maxWorkers, by: 'maxWorkers' };
   }
 
+  /** Workers, and tasks that are about to have one. */
+  #countTaken(): number {
+    return this.#view.taskCount() + this.#own.listUnseen(this.#view).length;
+  }
+
   async #end(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    for (const own of this.#own) {
-      own.isCancelled = true;
-      own.run?.cancel();
-    }
+    this.#own.cancelAll();
     await Promise.allSettled([...this.#assigned]);
-    await Promise.allSettled([...this.#drains]);
+    await Promise.allSettled([...this.#later]);
     const opening = this.#opening;
     this.#opening = null;
     this.#stop = new AbortController();
+    this.#following.abort();
+    this.#following = new AbortController();
+    this.#view.forgetWorkers();
     await opening?.then(({ house }) => house.close()).catch(() => undefined);
   }
 
@@ -162,7 +164,7 @@ export class WorkerPool {
     try {
       const prompt = await readPrompt(this.#prompt, cwd ?? house.config.projectRoot);
       this.#concurrency = house.config.limits.concurrency;
-      await keepView(this.#view, house, this.#stop.signal, this.#deps);
+      await keepView(this.#view, house, this.#following.signal, this.#deps);
       const { workers, by } = this.getLimit();
       this.#deps.log(`Worker pool ready (ephemeral mode): at most ${workers} at once, by ${by}`);
       return { house, prompt };
@@ -203,6 +205,7 @@ export class WorkerPool {
       const run = await (this.#deps.dispatch ?? house.dispatch)(request);
       own.run = run;
       if (own.isCancelled) run.cancel();
+      this.#awaitLater(reportPhases(run, task.id, this.#deps.log));
       const at = { ...place, runId: run.runId };
       const { workerTimeout = DEFAULT_WORKER_TIMEOUT_S } = this.#config;
       const result = await awaitEnd(run, at, workerTimeout, this.#deps);
@@ -213,17 +216,19 @@ export class WorkerPool {
     }
   }
 
+  #awaitLater(work: Promise<void>): void {
+    const later = work.finally(() => this.#later.delete(later));
+    this.#later.add(later);
+  }
+
   /** The limit of the project is the ledger's business: beyond it a run is queued. */
   async #takeTurn(task: PoolTask, place: WorkerPlace): Promise<OwnWorker> {
     const { maxWorkers = DEFAULT_MAX_WORKERS } = this.#config;
     const { signal } = this.#stop;
-    while (!signal.aborted && this.getWorkerCount() >= maxWorkers)
+    while (!signal.aborted && this.#countTaken() >= maxWorkers)
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     if (signal.aborted) throw stopped(place);
-    const worker = { id: `ephemeral-${task.id}`, currentTask: task, startedAt: this.#deps.now() };
-    const own = { worker, run: null, isCancelled: false };
-    this.#own.add(own);
-    return own;
+    return this.#own.add(task, this.#deps.now());
   }
 
   async #recordDrained(runId: string): Promise<void> {

@@ -13,7 +13,10 @@ function findWaiting(row: RunState, event: ProjectedEvent): WaitingBranch | unde
   const { waitingBranch, pushes, status } = row;
   const late = status === 'timeout' ? 'late' : undefined;
   if (isEnding(event)) {
-    if (event.data.branch?.status !== 'created') return undefined;
+    const { branch } = event.data;
+    if (branch === undefined) return undefined;
+    const isMissed = late !== undefined || (pushes === true && isPushedByItself(event.type));
+    if (branch.status !== 'created') return isMissed ? 'held' : undefined;
     if (pushes === undefined) return late;
     return pushes && isPushedByItself(event.type) ? 'pending' : 'kept';
   }
@@ -26,7 +29,7 @@ function findWaiting(row: RunState, event: ProjectedEvent): WaitingBranch | unde
     case 'run.forgotten':
       return undefined;
     case 'timeout.drained':
-      return waitingBranch === 'late' ? undefined : waitingBranch;
+      return waitingBranch === 'late' || pushes === undefined ? undefined : waitingBranch;
     default:
       return waitingBranch;
   }

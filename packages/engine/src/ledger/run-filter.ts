@@ -3,8 +3,9 @@ import type { Question, RunStatus, ThreadStatus } from '@caisson/protocol';
 /**
  * Of a run on a remote repository, while its branch is not there: `pending`, its host pushes it; `failed`, it tried; `kept`,
  * a person has to. `late`: of a run that ran out of time, until it is taken over; on a remote, only where it is pushed.
+ * `held`: it was not made, and only a person can; of a run that ran out of time, or whose branch was to be pushed.
  */
-export type WaitingBranch = 'pending' | 'failed' | 'kept' | 'late';
+export type WaitingBranch = 'pending' | 'failed' | 'kept' | 'late' | 'held';
 
 /** Which runs, in which order. Conditions add up. */
 export interface RunFilter {

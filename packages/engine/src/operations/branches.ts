@@ -5,6 +5,7 @@ import {
   findPush,
   isEnding,
   shellQuote,
+  type RunBranch,
   type RunPush,
   type RunStatus,
 } from '@caisson/protocol';
@@ -25,11 +26,13 @@ export interface ListedBranch {
   /** How the run ended. */
   readonly status: RunStatus;
   readonly endedAt: string;
-  /** Absent for a branch of the project's own repository. */
+  /** Absent for a branch of the project's own repository, and for one that was not made. */
   readonly push?: RunPush;
+  /** Why it was not made: only a person can make it, or drop it. */
+  readonly unmade?: string;
 }
 
-const WAITING = ['pending', 'failed', 'kept', 'late'] as const;
+const WAITING = ['pending', 'failed', 'kept', 'late', 'held'] as const;
 
 /** The newest first. A run that another one continues is not listed: the branch goes on there. Others are not read. */
 export async function listBranches(engine: Engine): Promise<ListedBranch[]> {
@@ -50,7 +53,13 @@ function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
   if (ending === undefined || made === undefined || status === undefined) return [];
   const { name: branch, commit } = made;
   const push = findPush(events, { isAsked: true });
-  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push }) }];
+  const unmade = made.status === 'created' ? undefined : describeUnmade(runId, made);
+  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push, unmade }) }];
+}
+
+function describeUnmade(runId: string, { status, detail }: RunBranch): string {
+  if (detail !== undefined || status !== 'held') return detail ?? status;
+  return `risky files wait for a yes; caisson logs ${runId} has the line that makes it`;
 }
 
 /** Tries the push of a run once more. A push that fails is an outcome. */
@@ -64,9 +73,16 @@ export async function pushAgain(engine: Engine, runId: string): Promise<RunPush>
 function requirePush({ ledger }: Engine, runId: string): RunPush {
   const push = findPush(ledger.read({ runId }), { isAsked: true });
   if (push !== undefined) return push;
-  const isOwn = ledger.run(runId)?.waitingBranch === 'late';
+  const waiting = ledger.run(runId)?.waitingBranch;
+  if (waiting === 'held')
+    throw new NoBranchError(`the branch of ${runId} was not made`, {
+      remedy: 'caisson branches has the command that makes it: look at the work first.',
+    });
   throw new NoBranchError(`${runId} has no branch for a remote repository`, {
-    remedy: isOwn ? 'Its branch is in the repository of the project: push it from there, with git.' : LISTED,
+    remedy:
+      waiting === 'late'
+        ? 'Its branch is in the repository of the project: push it from there, with git.'
+        : LISTED,
   });
 }
 
@@ -85,7 +101,7 @@ export async function dropBranch(engine: Engine, runId: string): Promise<void> {
         remedy: `Delete it there: git push ${shellQuote(push.remote)} --delete ${shellQuote(branch)}`,
       },
     );
-  await deleteHere(engine, waiting);
+  if (waiting.unmade === undefined) await deleteHere(engine, waiting);
   await engine.recorder.of(runId).append('branch.dropped', { branch, commit }, NO_ATTEMPT);
 }
 

@@ -13,7 +13,8 @@ export async function cancelRun(
   options: { force?: boolean; interrupt?: boolean } = {},
 ): Promise<CancelOutcome> {
   const row = engine.ledger.run(runId);
-  if (row === null || row.ending !== undefined) return 'ended-already';
+  const isPushing = row?.waitingBranch === 'pending'; // until its host is done with it, a run can still be stopped
+  if (row === null || (row.ending !== undefined && !isPushing)) return 'ended-already';
   try {
     const reply = await engine.hosts.order(row.host, {
       kind: 'cancel',
@@ -24,6 +25,7 @@ export async function cancelRun(
     return reply.ok ? 'asked' : 'ended-already';
   } catch (error) {
     if (!(error instanceof HostUnreachableError)) throw error;
+    if (row.ending !== undefined) return 'ended-already';
     await engine.recover({ cancelled: runId });
     const after = engine.ledger.run(runId);
     if (after?.ending !== undefined) return 'settled';

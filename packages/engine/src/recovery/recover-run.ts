@@ -13,7 +13,7 @@ import { attemptKey, WorkerHandle } from '../compute/index.ts';
 import {
   type AttemptRemains,
   orWarn,
-  warnOfSurvivors,
+  recordProcessesEnded,
   countLeftUsage,
   endingOfResult,
   withAnswers,
@@ -147,7 +147,8 @@ async function recoverAttempt(
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
-  warnOfSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
+  const place = { runId: launched.runId ?? '', attempt };
+  recordProcessesEnded(rooms, record, place, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
   const left = await keepLeftLines(record, remains, remains.paths.events, events, rooms.budget.cost);
   const { nonce } = launched.data;

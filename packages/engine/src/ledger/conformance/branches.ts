@@ -5,6 +5,7 @@ import type { LedgerAtHand } from './open-ledger.ts';
 
 export function describeBranches(at: LedgerAtHand): void {
   const branch = { name: 'work', commit: 'c'.repeat(40), status: 'created' };
+  const held = { ...branch, status: 'held' };
   const failure = { reason: 'timeout', detail: '' };
   const outcome = (type: string, data: Record<string, unknown> = {}) => ({
     ...fact('run_a', { remote: '/srv/r.git', branch: 'work', commit: branch.commit, ...data }),
@@ -25,9 +26,13 @@ export function describeBranches(at: LedgerAtHand): void {
     ['dispatch.failed', { failure }, undefined, ['late', drained, undefined]],
     ['dispatch.failed', { failure }, undefined, ['late', dropped, undefined]],
     ['dispatch.failed', { failure }, true, ['pending', drained, 'pending', pushed, 'late']],
+    ['dispatch.failed', { failure, branch: held }, undefined, ['held', drained, undefined]],
+    ['dispatch.failed', { failure, branch: held }, true, ['held', drained, 'held', dropped, undefined]],
+    ['dispatch.finished', { branch: held }, true, ['held', dropped, undefined]],
+    ['dispatch.finished', { branch: held }, undefined, [undefined]],
   ])('a branch of %s %o, with push %s, is found while it waits', async (type, data, push, story) => {
     const repository = push === undefined ? undefined : { remote: '/srv/r.git', push };
-    const ending = { ...finished('run_a', 0), type, data: { durationMs: 1, ...data, branch } };
+    const ending = { ...finished('run_a', 0), type, data: { durationMs: 1, branch, ...data } };
     await at.ledger.append([accepted('run_a', definedOnly({ repository })), accepted('run_b'), ending]);
     for (const step of story) {
       if (typeof step === 'object') {
@@ -35,7 +40,7 @@ export function describeBranches(at: LedgerAtHand): void {
         continue;
       }
       expect(at.ledger.run('run_a')?.waitingBranch).toBe(step);
-      for (const waitingBranch of ['pending', 'failed', 'kept', 'late'] as const)
+      for (const waitingBranch of ['pending', 'failed', 'kept', 'late', 'held'] as const)
         expect(at.ledger.runs({ waitingBranch })).toHaveLength(waitingBranch === step ? 1 : 0);
     }
     expect(at.ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });

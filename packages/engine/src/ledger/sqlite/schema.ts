@@ -225,6 +225,23 @@ UPDATE spend SET row = json_set(json_remove(spend.row, '$.check'), '$.models', j
   FROM listed WHERE listed.run = spend.run AND json_valid(spend.row);
 `,
   },
+  {
+    version: 10,
+    sql: `
+-- A branch that was not made waits for a person, too. As above, a changed row loses its check.
+WITH unmade AS (
+  SELECT run, type IN ('dispatch.finished', 'dispatch.failed') AS by_itself FROM events
+  WHERE type IN ('dispatch.finished', 'dispatch.failed', 'dispatch.cancelled', 'dispatch.needs_input')
+    AND json_valid(data) AND data ->> '$.branch.status' IN ('held', 'taken', 'failed')
+), drained AS (SELECT DISTINCT run FROM events WHERE type = 'timeout.drained')
+UPDATE runs SET waiting_branch = 'held', row = json_set(json_remove(runs.row, '$.check'), '$.waitingBranch', 'held')
+  FROM (SELECT unmade.run, unmade.by_itself, drained.run IS NOT NULL AS is_drained
+    FROM unmade LEFT JOIN drained ON drained.run = unmade.run) AS found
+  WHERE found.run = runs.run AND json_valid(runs.row) AND runs.row ->> '$.forgottenAt' IS NULL
+    AND CASE WHEN runs.row ->> '$.pushes' IS NULL THEN runs.status = 'timeout' AND NOT found.is_drained
+      ELSE runs.status = 'timeout' OR (runs.row ->> '$.pushes' AND found.by_itself) END;
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */
