@@ -2,14 +2,8 @@
 import * as z from 'zod/mini';
 import { Timestamp } from './ids.ts';
 import { ThreadEnding } from './resident-events.ts';
-import {
-  EmittedSignal,
-  GuestFailure,
-  ResidentEnding,
-  ThreadMessage,
-  ThreadTrigger,
-} from './resident-lines.ts';
-import { Cause } from './signal-cause.ts';
+import { EmittedSignal, GuestFailure, ResidentEnding, ThreadMessage } from './resident-lines.ts';
+import { Cause, ThreadTrigger } from './resident-causes.ts';
 
 const count = () => z.int().check(z.nonnegative());
 

@@ -140,7 +140,7 @@ test.each([
   ],
   ...['.', '.git', '.git/hooks', 'src', 'src/a.ts', '/'].map((folder) => [
     `senses:\n  a: { file: src/a.ts, interval: 1s, write: [${folder}] }\n`,
-    `FILE:2:45: senses.a.write: "${folder}" may not be writable: ${folder.startsWith('src') ? 'src/a.ts' : '.git'} decides what runs outside of its sandbox, or when.`,
+    `FILE:2:45: senses.a.write: "${folder}" may not be writable: ${folder.startsWith('src') ? 'src/a.ts' : '.git'} decides what runs, or when.`,
   ]),
   [
     'senses:\n  a: { file: a.ts, interval: 1s, write: [out] }\nworkflows:\n  w: { file: w.ts, read: [out/in] }\n',
