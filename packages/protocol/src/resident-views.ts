@@ -141,6 +141,8 @@ export const ScheduleView = z.object({
   what: z.string(),
   nextAt: z.optional(Timestamp),
   lastSlot: z.optional(z.string()),
+  /** The last one made up for a time that was missed. */
+  lastIsCatchUp: z.optional(z.boolean()),
   lastRunId: z.optional(z.string()),
   lastThreadId: z.optional(z.string()),
   lastProblem: z.optional(z.string()),

@@ -159,6 +159,14 @@ test.each([
     'FILE:2:37: schedules.s.timezone: there is no time zone "Mars/Base"; use a name such as Europe/Berlin.',
   ],
   [
+    'schedules:\n  s: { cron: "0 3 * * *", task: x, apply: true }\n',
+    'FILE:2:36: unknown key "apply" in schedules.s. A schedule has no such option: nobody looks at your files while it runs; use branch, or caisson apply afterwards.',
+  ],
+  [
+    'schedules:\n  s: { cron: "0 3 * * *", task: x, network: none, hosts: ["a.example:443"] }\n',
+    'FILE:2:6: schedules.s: network and hosts are one option of a run: leave one of them out.',
+  ],
+  [
     'schedules:\n  s: { cron: "0 3 * * *" }\n',
     'FILE:2:6: schedules.s: it starts exactly one of task, command and workflow, and none is set.',
   ],
