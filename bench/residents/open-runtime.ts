@@ -57,6 +57,7 @@ export async function openRuntime(): Promise<OpenRuntime> {
       kind: 'senses',
       modules: [{ name: group, file }],
       grant: GRANT,
+      writable: [],
       digest: group,
     }),
     async compute(group) {

@@ -79,6 +79,10 @@ describe('a thread', { timeout: LIMIT_MS }, () => {
     expect(contentsOf(thread)).toEqual([{ runs: thread.runs, ended: Object.entries(endings) }]);
     const sessions = thread.runs.map((runId) => residents.ledger.run(runId)?.session);
     expect(sessions).toEqual([threadId, threadId, threadId]);
+    const accepted = residents.ledger.read({ runId: one ?? '', types: ['dispatch.accepted'] });
+    expect(accepted.map(({ data }) => data.parent)).toEqual([threadId]);
+    const shown = await residents.project.caisson('show', one ?? '');
+    expect(shown.stdout).toContain(`started by: ${threadId}`);
   });
 
   it('whose workflow is not declared any more can be cancelled', async () => {

@@ -23,10 +23,18 @@ export function describeAsked(
       ? []
       : [`branch: ${branch}${accepted.repository?.push === true ? ', to be pushed' : ''}`]),
     `priority: ${priority} of 1 to 10`,
+    ...(accepted.parent === undefined ? [] : [`started by: ${accepted.parent}`]),
+    ...describeSchedule(accepted.schedule),
     ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
     ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
     ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
   ];
+}
+
+function describeSchedule(schedule: EnvelopeOf<'dispatch.accepted'>['schedule']): Line[] {
+  if (schedule === undefined) return [];
+  const { name, slot, isCatchUp = false } = schedule;
+  return [`schedule: ${name}, ${slot}${isCatchUp ? ', which was missed' : ''}`];
 }
 
 function cutLines(text: string, max: number, where: string): Line[] {

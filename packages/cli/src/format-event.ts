@@ -22,13 +22,14 @@ const INDENT = ' '.repeat(6);
 
 const WORDS: EnvelopeHandlers<string> = {
   ...RESIDENT_WORDS,
-  'dispatch.accepted': ({ task, agent, runtime, grant, session, continues }) =>
+  'dispatch.accepted': ({ task, agent, runtime, grant, session, continues, parent }) =>
     sentence([
       text(task.description),
       `by ${text(agent ?? runtime)}`,
       describeGrant(grant),
       session !== undefined && `session ${text(session)}`,
       continues !== undefined && `continues ${text(continues)}`,
+      parent !== undefined && `started by ${text(parent)}`,
     ]),
   'dispatch.started': () => 'the worker is up; the agent may begin',
   'dispatch.finished': (event) => describeEnding(event),

@@ -208,7 +208,7 @@ export function formatSchedules(
     `${schedule.cron}${schedule.timezone === undefined ? '' : ` ${schedule.timezone}`}`,
     schedule.nextAt ?? 'never',
     oneLine(schedule.what),
-    schedule.lastSlot ?? '-',
+    `${schedule.lastSlot ?? '-'}${schedule.lastIsCatchUp === true ? ' (late)' : ''}`,
     oneLine(schedule.lastProblem ?? schedule.lastRunId ?? schedule.lastThreadId ?? '-'),
   ]);
   return formatTable([['SCHEDULE', 'WHEN', 'NEXT', 'WHAT', 'LAST', 'BECAME'], ...rows], bold, columns);

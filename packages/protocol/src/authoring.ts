@@ -2,7 +2,7 @@
  * What the files of senses and workflows are written with. The functions return what they are given: they are there for
  * its types. Inside the sandbox `caisson` resolves to this file alone.
  */
-import type { ComputeCause, ThreadTrigger } from './resident-lines.ts';
+import type { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 
 /**
  * The database of a sense's group. Values are kept until the next compute and across restarts. What a compute changes takes

@@ -145,6 +145,11 @@ export const REQUEST_FIELDS = {
   resume: field('a session that a result names', SessionResume),
   /** The grant of the run that asks for this one; the new grant is met with it. */
   parent: field('a run and its grant', z.object({ runId: z.string(), grant: Grant })),
+  /** The time of a schedule that it was started for; `isCatchUp`: that time was missed. */
+  schedule: field(
+    'a schedule with its time',
+    z.object({ name: z.string(), slot: z.string(), isCatchUp: z.optional(z.boolean()) }),
+  ),
   /** The span of the caller that this run is a part of. Default: that of its parent, or `TRACEPARENT`. */
   trace: field('a W3C traceparent, 00-<32 hex digits>-<16>-<2>', Traceparent),
   runId: field(WORD, wordSchema()),

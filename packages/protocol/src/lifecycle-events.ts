@@ -103,6 +103,12 @@ export const lifecycleEvents = {
       session: z.optional(z.string()),
       idempotencyKey: z.optional(z.string()),
       continues: z.optional(z.string()),
+      /** The run, or the thread of a workflow, that asked for it. */
+      parent: z.optional(z.string()),
+      /** The time of a schedule that it was started for; `isCatchUp`: that time was missed. */
+      schedule: z.optional(
+        z.object({ name: z.string(), slot: z.string(), isCatchUp: z.optional(z.boolean()) }),
+      ),
       grant: Grant,
       resolved: Resolved,
       /** The request in a form that can be dispatched again, in the store. */

@@ -16,6 +16,7 @@ import {
 } from './config-values.ts';
 import { RunStatus } from './dispatch-result.ts';
 import { HostRule, Mode } from './grant.ts';
+import { RUN_CONFIG } from './run-config.ts';
 
 /** The name of a signal. */
 export const SignalName = ConfigName;
@@ -113,24 +114,6 @@ export const ScheduleConfig = z.strictObject({
   task: optional('ask', text(65_536), 'What should be done, in words.'),
   command: optional('ask', list(text(), 1024), 'A command line instead of an agent.'),
   workflow: optional('ask', ConfigName, 'Starts a thread of this workflow instead of a run.'),
-  agent: optional('ask', text(128), 'See run --agent.'),
-  runtime: optional('ask', text(128), 'See run --runtime.'),
-  model: optional('ask', text(256), 'See run --model.'),
-  mode: optional('may-lower', Mode, 'See run --mode.'),
-  timeout: optional('may-lower', Duration, 'See run --timeout.'),
-  budgetUsd: optional('may-lower', money(), 'See run --budget.'),
-  verify: optional('ask', text(65_536), 'See run --verify.'),
-  repo: optional('ask', text(), 'See run --repo.'),
-  base: optional('ask', text(), 'See run --base.'),
-  branch: optional('ask', text(), 'See run --branch.'),
-  push: optional('ask', z.boolean(), 'See run --push.'),
-  scope: optional('ask', list(text()), 'See run --scope.'),
-  acceptance: optional('ask', text(65_536), 'See run --accept.'),
-  hosts: optional('ask', list(HostRule), 'See run --network hosts=.'),
-  capabilities: optional('ask', list(text()), 'See run --capability.'),
-  envBundles: optional('ask', list(text()), 'See run --env-bundle.'),
-  session: optional('ask', text(128), 'See run --session.'),
-  priority: optional('harmless', count(1, 10), 'See run --priority.'),
-  retries: optional('may-lower', count(0, 100), 'See run --retries.'),
+  ...RUN_CONFIG,
 });
 export type ScheduleConfig = z.output<typeof ScheduleConfig>;

@@ -2,8 +2,7 @@
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { ResidentKey } from './resident-job.ts';
-import { ThreadTrigger } from './resident-lines.ts';
-import { causes } from './signal-cause.ts';
+import { causes, ThreadTrigger } from './resident-causes.ts';
 
 const count = () => z.int().check(z.nonnegative());
 /** What JSON can say; the recorder writes nothing else. */

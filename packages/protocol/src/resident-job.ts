@@ -35,6 +35,8 @@ export const ResidentJob = z.object({
     hosts: z.array(HostRule),
     limits: Limits,
   }),
+  /** Folders that some resident of the project may write to: no code is loaded from them. */
+  writable: z.array(AbsolutePath),
   /** Null where there is nothing to reach. */
   network: z.nullable(NetworkPlan),
   sandbox: z.object({

@@ -10,7 +10,7 @@
  */
 import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
-import { causes } from './signal-cause.ts';
+import { causes, ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
 import { MAX_LOG_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
 
@@ -30,24 +30,6 @@ export const ResidentHeader = z.object({
   nonce: z.string(),
 });
 export type ResidentHeader = z.infer<typeof ResidentHeader>;
-
-/** Why a compute is made. */
-export const ComputeCause = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('interval') }),
-  z.object({ kind: z.literal('user') }),
-  z.object({ kind: z.literal('signal'), name: SignalName, signalId: z.string(), payload: z.unknown() }),
-  z.object({ kind: z.literal('files'), paths: z.array(z.string()).check(z.maxLength(256)) }),
-  z.object({ kind: z.literal('run'), runId: z.string(), status: z.string() }),
-]);
-export type ComputeCause = z.infer<typeof ComputeCause>;
-
-/** What started a thread. */
-export const ThreadTrigger = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('signal'), name: SignalName, signalId: z.string(), sense: z.string() }),
-  z.object({ kind: z.literal('user') }),
-  z.object({ kind: z.literal('schedule'), schedule: z.string(), slot: z.string() }),
-]);
-export type ThreadTrigger = z.infer<typeof ThreadTrigger>;
 
 /** One result of a role. */
 export const ThreadMessage = z.object({ round: count(), role: name(), content: z.unknown() });
@@ -91,6 +73,8 @@ export const GUEST_ORDERS = {
     kind: z.literal('load'),
     serves: z.enum(['senses', 'workflow']),
     modules: z.array(ResidentModule),
+    /** Folders from which no code is loaded. */
+    writable: z.array(z.string()),
     projectRoot: z.string(),
     stateFolder: z.string(),
     /** For each file; one that takes longer is not served. */

@@ -2,14 +2,8 @@
 import * as z from 'zod/mini';
 import { Timestamp } from './ids.ts';
 import { ThreadEnding } from './resident-events.ts';
-import {
-  EmittedSignal,
-  GuestFailure,
-  ResidentEnding,
-  ThreadMessage,
-  ThreadTrigger,
-} from './resident-lines.ts';
-import { Cause } from './signal-cause.ts';
+import { EmittedSignal, GuestFailure, ResidentEnding, ThreadMessage } from './resident-lines.ts';
+import { Cause, ThreadTrigger } from './resident-causes.ts';
 
 const count = () => z.int().check(z.nonnegative());
 
@@ -147,6 +141,8 @@ export const ScheduleView = z.object({
   what: z.string(),
   nextAt: z.optional(Timestamp),
   lastSlot: z.optional(z.string()),
+  /** The last one made up for a time that was missed. */
+  lastIsCatchUp: z.optional(z.boolean()),
   lastRunId: z.optional(z.string()),
   lastThreadId: z.optional(z.string()),
   lastProblem: z.optional(z.string()),

@@ -8,7 +8,8 @@ export const command = defineCommand({
   usage: '',
   about:
     'Tasks and threads that start at their times: schedules: in caisson.yaml, with cron times, a time zone and the options of\n' +
-    'run. A daemon starts them (caisson up -d), each time once. A time that was missed is made up for with catchUp: latest.',
+    'run that need no person. A daemon starts them (caisson up -d), each time once. A time that was missed is made up for with\n' +
+    'catchUp: latest, and marked as late.',
   options: {},
   examples: [
     { line: 'caisson schedules', says: 'When each starts next, and what became of the last time.' },

@@ -36,6 +36,8 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     session: session ?? undefined,
     idempotencyKey,
     continues,
+    parent: request.parent?.runId,
+    schedule: request.schedule,
     callerTrace: findCallerTrace(request, rooms.settings),
     grant: run.grant,
     resolved: run.resolved,
@@ -88,7 +90,7 @@ function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<Data
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
   const { runId: _runId, idempotencyKey: _key, ...request } = withoutValues(run.request);
-  const { inputs: _files, login: _login, trace: _trace, ...rest } = request;
+  const { inputs: _files, login: _login, trace: _trace, schedule: _schedule, ...rest } = request;
   return { ...rest, ...toStoredInputs(run.inputs) };
 }
 

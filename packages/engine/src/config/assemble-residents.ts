@@ -20,7 +20,7 @@ export function assembleResidents(
   return {
     senses: mapEach(senses, (name, sense) => assembleSense(name, sense, toAbsolute)),
     workflows: mapEach(workflows, (name, workflow) => assembleWorkflow(name, workflow, mode, toAbsolute)),
-    schedules: mapEach(schedules, assembleSchedule),
+    schedules: mapEach(schedules, (name, schedule) => assembleSchedule(name, schedule, toAbsolute)),
   };
 }
 
@@ -72,9 +72,14 @@ function assembleWorkflow(
   };
 }
 
-function assembleSchedule(name: string, schedule: ScheduleConfig): ResolvedSchedule {
-  const { jitter = 0, catchUp = 'skip', timeout = null, ...rest } = schedule;
-  return { ...rest, name, jitterMs: jitter, catchUp, timeoutMs: timeout };
+function assembleSchedule(
+  name: string,
+  schedule: ScheduleConfig,
+  toAbsolute: (path: string) => string,
+): ResolvedSchedule {
+  const { jitter = 0, catchUp = 'skip', timeout = null, inputs, ...rest } = schedule;
+  const found = inputs === undefined ? {} : { inputs: mapEach(inputs, (_key, path) => toAbsolute(path)) };
+  return { ...rest, ...found, name, jitterMs: jitter, catchUp, timeoutMs: timeout };
 }
 
 export type WrittenGrant = Pick<

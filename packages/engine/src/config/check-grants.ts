@@ -42,7 +42,10 @@ function listGranted({ senses = {}, workflows = {} }: ConfigFile, projectRoot: s
   );
 }
 
-/** What decides what runs, here or outside a sandbox: none of it is for code that runs by itself to write. */
+/**
+ * What decides what runs, here or outside a sandbox: none of it is for code that runs by itself to write. What a resident
+ * imports is refused when it is loaded.
+ */
 function listKept({ senses = {}, workflows = {} }: ConfigFile, projectRoot: string): string[] {
   const files = [...Object.values(senses), ...Object.values(workflows)].map(({ file }) => file);
   return ['.git', PROJECT_FILE, ...files].map((path) => resolve(projectRoot, path));
@@ -58,7 +61,7 @@ function describeGrant(
     return 'leaves the project; write the whole path of a folder outside of it.';
   const covered = kept.find((path) => isWithin(folder, path) || isWithin(path, folder));
   if (key === 'write' && covered !== undefined)
-    return `may not be writable: ${relative(projectRoot, covered)} decides what runs outside of its sandbox, or when.`;
+    return `may not be writable: ${relative(projectRoot, covered)} decides what runs, or when.`;
   const owner = writable.find((other) => other.folder !== folder && isWithin(other.folder, folder));
   return owner === undefined
     ? null

@@ -2,7 +2,13 @@
 import { realpathSync } from 'node:fs';
 import { extname, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { findNearest, type ConfigFile, type ScheduleConfig, type SenseConfig } from '@caisson/protocol';
+import {
+  findNearest,
+  RUN_CONFIG,
+  type ConfigFile,
+  type ScheduleConfig,
+  type SenseConfig,
+} from '@caisson/protocol';
 import { assembleGrant } from './assemble-residents.ts';
 import { findGrantProblems } from './check-grants.ts';
 import type { ConfigDocument } from './config-document.ts';
@@ -140,22 +146,18 @@ async function describeTimes({
   }
 }
 
-/** Options of a run that have no meaning for a thread. */
-const OF_RUNS = [
-  ...['agent', 'runtime', 'model', 'mode', 'timeout', 'budgetUsd', 'verify', 'repo', 'base', 'branch'],
-  ...['push', 'scope', 'acceptance', 'hosts', 'capabilities', 'envBundles', 'session', 'priority', 'retries'],
-] as const satisfies readonly (keyof ScheduleConfig)[];
-
 function describeWhat(schedule: ScheduleConfig, workflows: readonly string[]): string | null {
   const { task, command, workflow } = schedule;
   const given = [task, command, workflow].filter((one) => one !== undefined).length;
   if (given !== 1)
     return `it starts exactly one of task, command and workflow, and ${given === 0 ? 'none is' : `${given} are`} set.`;
+  if (schedule.network !== undefined && schedule.hosts !== undefined)
+    return 'network and hosts are one option of a run: leave one of them out.';
   if (workflow === undefined) return null;
   if (!workflows.includes(workflow)) {
     const nearest = findNearest(workflow, workflows);
     return `there is no workflow "${workflow}".${nearest === null ? '' : ` Did you mean "${nearest}"?`}`;
   }
-  const extra = OF_RUNS.find((key) => schedule[key] !== undefined);
+  const extra = Object.keys(RUN_CONFIG).find((key) => Object.hasOwn(schedule, key));
   return extra === undefined ? null : `${extra} is for runs, and this starts a thread of a workflow.`;
 }

@@ -1,4 +1,10 @@
-import { ConfigFile, explainConfigIssues, findNearest, type ConfigIssue } from '@caisson/protocol';
+import {
+  ConfigFile,
+  explainConfigIssues,
+  findNearest,
+  type ConfigIssue,
+  NOT_IN_RUN_CONFIG,
+} from '@caisson/protocol';
 import type { ConfigDocument } from './config-document.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { keysAt } from './schema-keys.ts';
@@ -71,12 +77,20 @@ function toProblems(document: ConfigDocument, issue: ConfigIssue): ConfigProblem
 function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key: string): ConfigProblem {
   const known = keysAt(path, document.value);
   const nearest = findNearest(key, known);
+  const [kind, name, ...inner] = path;
+  const reason =
+    kind === 'schedules' && name !== undefined && inner.length === 0 ? NOT_IN_RUN_CONFIG[key] : undefined;
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
   return {
     file: document.file,
     ...document.locate(path, key),
     message: `unknown key "${key}" ${where}.`,
-    suggestion: nearest === null ? `Known keys: ${known.join(', ')}.` : `Did you mean "${nearest}"?`,
+    suggestion:
+      reason !== undefined
+        ? `A schedule has no such option: ${reason}.`
+        : nearest === null
+          ? `Known keys: ${known.join(', ')}.`
+          : `Did you mean "${nearest}"?`,
   };
 }
 

@@ -140,7 +140,7 @@ test.each([
   ],
   ...['.', '.git', '.git/hooks', 'src', 'src/a.ts', '/'].map((folder) => [
     `senses:\n  a: { file: src/a.ts, interval: 1s, write: [${folder}] }\n`,
-    `FILE:2:45: senses.a.write: "${folder}" may not be writable: ${folder.startsWith('src') ? 'src/a.ts' : '.git'} decides what runs outside of its sandbox, or when.`,
+    `FILE:2:45: senses.a.write: "${folder}" may not be writable: ${folder.startsWith('src') ? 'src/a.ts' : '.git'} decides what runs, or when.`,
   ]),
   [
     'senses:\n  a: { file: a.ts, interval: 1s, write: [out] }\nworkflows:\n  w: { file: w.ts, read: [out/in] }\n',
@@ -157,6 +157,14 @@ test.each([
   [
     'schedules:\n  s: { cron: "0 3 * * *", timezone: Mars/Base, task: x }\n',
     'FILE:2:37: schedules.s.timezone: there is no time zone "Mars/Base"; use a name such as Europe/Berlin.',
+  ],
+  [
+    'schedules:\n  s: { cron: "0 3 * * *", task: x, apply: true }\n',
+    'FILE:2:36: unknown key "apply" in schedules.s. A schedule has no such option: nobody looks at your files while it runs; use branch, or caisson apply afterwards.',
+  ],
+  [
+    'schedules:\n  s: { cron: "0 3 * * *", task: x, network: none, hosts: ["a.example:443"] }\n',
+    'FILE:2:6: schedules.s: network and hosts are one option of a run: leave one of them out.',
   ],
   [
     'schedules:\n  s: { cron: "0 3 * * *" }\n',

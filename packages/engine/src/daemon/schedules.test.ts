@@ -127,6 +127,7 @@ test.each([
   await schedules.fireDue();
   await pass(clock, schedules, HOUR);
   expect([slotsOf(ledger), marked]).toEqual([slots, marks]);
+  expect(schedules.list()[0]?.lastIsCatchUp).toBe(catchUp === 'latest' ? true : undefined);
 });
 
 test.each([

@@ -72,6 +72,7 @@ const Known = z.object({
   last: z.optional(
     z.object({
       slot: z.string(),
+      isCatchUp: z.optional(z.boolean()),
       runId: z.optional(z.string()),
       threadId: z.optional(z.string()),
       problem: z.optional(z.string()),
@@ -162,7 +163,7 @@ async function fire(rooms: ScheduleRooms, { schedule, known }: Entry, due: Due):
   const outcome = await schedule.start({ slot, key, isCatchUp: due.isCatchUp }).catch(toProblem);
   const data = { schedule: name, slot, isCatchUp: due.isCatchUp, ...describeOutcome(outcome) };
   await rooms.recorder.of(null).append('schedule.fired', data, { ...NO_ATTEMPT, id: key });
-  const next: Known = { ...known, last: { slot, ...outcome } };
+  const next: Known = { ...known, last: { slot, isCatchUp: due.isCatchUp, ...outcome } };
   rooms.ledger.kv.set(SPACE, name, next);
   return next;
 }
@@ -204,7 +205,7 @@ function viewSchedule(
   known: Known | null,
   nextMs: number | null,
 ): ScheduleView {
-  const { slot, runId, threadId, problem } = known?.last ?? {};
+  const { slot, isCatchUp, runId, threadId, problem } = known?.last ?? {};
   return {
     name,
     cron,
@@ -214,6 +215,7 @@ function viewSchedule(
       timezone,
       nextAt: nextMs === null ? undefined : new Date(nextMs).toISOString(),
       lastSlot: slot,
+      lastIsCatchUp: isCatchUp || undefined,
       lastRunId: runId,
       lastThreadId: threadId,
       lastProblem: problem,

@@ -2,7 +2,7 @@
 import { definedOnly } from '@caisson/protocol';
 import type { DispatchRequest } from '../admission/index.ts';
 import { readCronTimes, type ResolvedConfig, type ResolvedSchedule } from '../config/index.ts';
-import type { Schedule } from '../daemon/index.ts';
+import type { FiredSlot, Schedule } from '../daemon/index.ts';
 
 /** Each with its times; who fires them adds what they start. */
 export async function readSchedules({
@@ -23,31 +23,36 @@ function describeWhat({ task, command, workflow }: ResolvedSchedule): string {
 }
 
 /** The same as `run` with these options. */
-export function toScheduledRequest(schedule: ResolvedSchedule, idempotencyKey: string): DispatchRequest {
-  const { command, hosts, budgetUsd, timeoutMs } = schedule;
+export function toScheduledRequest(
+  settings: ResolvedSchedule,
+  { slot, key, isCatchUp }: FiredSlot,
+): DispatchRequest {
+  const { name, cron, timezone, jitterMs, catchUp, workflow, ...options } = settings;
+  void [cron, timezone, jitterMs, catchUp, workflow];
+  const { task, command, runtime, timeoutMs, stallTimeout, network, hosts, ...more } = options;
+  const { budgetUsd, maxTokens, maxTurns, maxToolCalls, memory, cpus, pids, ...same } = more;
   const request = {
-    task: schedule.task,
+    ...same,
+    task,
     argv: command,
-    runtime: schedule.runtime ?? (command === undefined ? undefined : 'command'),
-    agent: schedule.agent,
-    model: schedule.model,
-    mode: schedule.mode,
+    runtime: runtime ?? (command === undefined ? undefined : 'command'),
     timeoutMs: timeoutMs ?? undefined,
-    budget: budgetUsd === undefined ? undefined : { usd: budgetUsd },
-    verify: schedule.verify,
-    repo: schedule.repo,
-    base: schedule.base,
-    branch: schedule.branch,
-    push: schedule.push,
-    scope: schedule.scope,
-    acceptance: schedule.acceptance,
-    network: hosts === undefined ? undefined : { kind: 'hosts' as const, hosts },
-    capabilities: schedule.capabilities,
-    envBundles: schedule.envBundles,
-    session: schedule.session,
-    priority: schedule.priority,
-    retries: schedule.retries,
-    idempotencyKey,
+    stallTimeoutMs: stallTimeout,
+    budget: unlessEmpty({ usd: budgetUsd, tokens: maxTokens, turns: maxTurns, toolCalls: maxToolCalls }),
+    limits: unlessEmpty({ memory, cpus, pids }),
+    network:
+      hosts !== undefined
+        ? { kind: 'hosts' as const, hosts }
+        : network === undefined
+          ? undefined
+          : { kind: network },
+    idempotencyKey: key,
+    schedule: { name, slot, ...(isCatchUp ? { isCatchUp } : {}) },
   } satisfies { [K in keyof DispatchRequest]: DispatchRequest[K] | undefined };
   return definedOnly(request);
+}
+
+function unlessEmpty<T extends object>(values: T): ReturnType<typeof definedOnly<T>> | undefined {
+  const given = definedOnly(values);
+  return Object.keys(given).length === 0 ? undefined : given;
 }

@@ -121,16 +121,17 @@ type StartThread = (
 async function startSlot(
   rooms: ResidentRooms,
   { settings }: Awaited<ReturnType<typeof readSchedules>>[number],
-  { slot, key }: FiredSlot,
+  fired: FiredSlot,
   start: StartThread,
 ): ReturnType<Schedule['start']> {
   const { name, workflow } = settings;
+  const { slot, key, isCatchUp } = fired;
   if (workflow === undefined) {
     const caisson = await rooms.openCaisson(definedOnly(readHostEnvironment()));
-    const { runId } = await caisson.dispatch(toScheduledRequest(settings, key));
+    const { runId } = await caisson.dispatch(toScheduledRequest(settings, fired));
     return { runId };
   }
-  const trigger = { kind: 'schedule', schedule: name, slot } as const;
+  const trigger = { kind: 'schedule', schedule: name, slot, ...(isCatchUp ? { isCatchUp } : {}) } as const;
   const outcome = await start({ workflow, trigger, payload: null, idempotencyKey: key });
   if ('threadId' in outcome) return outcome;
   throw new ThreadDroppedError(workflow, outcome.dropped);

@@ -39,6 +39,7 @@ export function composeResidentJob(
     nonce: randomBytes(32).toString('hex'),
     modules: [...plan.modules],
     grant: { read: [...read], write: [...write], hosts: [...hosts], limits: definedOnly(limits) },
+    writable: [...plan.writable],
     network: planNetwork(hosts, startPaths(settings.stateDir, resident).netSocket),
     sandbox: {
       projectRoot: settings.projectRoot,

@@ -3,6 +3,7 @@ import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
 import { describeProblems, type Problems } from './describe-problems.ts';
 import type { LiveWorker, LiveWorkerListener, LiveWorkerRooms } from './live-worker.ts';
+import { failWork, type Work } from './work.ts';
 
 export type KeyState =
   | { readonly kind: 'idle' }
@@ -24,7 +25,7 @@ export interface KeyReports {
   reported(key: Key, ...line: Parameters<LiveWorkerListener['onReport']>): void;
   ended(key: Key, worker: LiveWorker, ending: ResidentEnding): void;
   blocked(key: Key, ending: ResidentEnding): void;
-  /** A changed version does not work; the old one stays. */
+  /** A version cannot be loaded; the old one stays, if one is at work. */
   refused(key: Key, problems: Problems): void;
 }
 
@@ -41,4 +42,16 @@ export function findRefusal(state: KeyState): GuestFailure | null {
   if (state.kind === 'unloadable') return describeProblems(state.problems);
   if (state.kind !== 'blocked') return null;
   return { kind: 'crashed', detail: `it crashed too often and is blocked (${state.detail})`.slice(0, 8192) };
+}
+
+/** A file that could not be loaded gets no work, the others of its group do. */
+export function giveWork(worker: LiveWorker, work: Work): void {
+  const name = work.kind === 'compute' ? work.order.name : (worker.plan.modules[0]?.name ?? '');
+  const problem = worker.problems.get(name);
+  if (problem === undefined) worker.give(work);
+  else failWork(work, { kind: 'invalid', detail: problem });
+}
+
+export function waitToRespawn({ clock, limits }: KeyRooms, onOver: () => void): KeyState {
+  return { kind: 'waiting', cancel: clock.setTimer(limits.respawnMs, onOver) };
 }

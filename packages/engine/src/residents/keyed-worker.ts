@@ -1,12 +1,18 @@
-/**
- * One key: its plan, its state (see contract.ts), and the work that waits for a worker. Succession says how a changed plan
- * gets the work.
- */
+/** One key: its plan, its state (contract.ts) and the work that waits; succession.ts says how a changed plan gets it. */
 import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { describeEnding, type Problems } from './describe-problems.ts';
-import { findRefusal, IDLE, STOPPING, WITHDRAWN, type KeyRooms, type KeyState } from './key-state.ts';
+import {
+  findRefusal,
+  giveWork,
+  IDLE,
+  STOPPING,
+  waitToRespawn,
+  WITHDRAWN,
+  type KeyRooms,
+  type KeyState,
+} from './key-state.ts';
 import { LiveWorker } from './live-worker.ts';
 import { Succession } from './succession.ts';
 import { failWork, isRepeated, type Work } from './work.ts';
@@ -43,7 +49,13 @@ export class KeyedWorker {
   }
 
   get underWay(): number {
-    return this.#workers().reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
+    return this.#succession
+      .workers(this.worker)
+      .reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
+  }
+
+  get #workers(): LiveWorker[] {
+    return this.#succession.workers(this.worker);
   }
 
   get isClosed(): boolean {
@@ -68,23 +80,24 @@ export class KeyedWorker {
     if (!isChanged) return;
     this.#succession.forgetRefusal();
     if (this.#state.kind === 'unloadable') this.#state = IDLE;
-    this.#goOn();
+    // One that has worked before says now, not at its next work, if what was changed cannot be loaded.
+    this.#goOn(this.starts > 0 ? { isNeeded: true } : {});
   }
 
   submit(work: Work): void {
     const refusal = this.#closed ?? findRefusal(this.#state);
     if (refusal !== null) return failWork(work, refusal);
-    if (this.#state.kind === 'ready') return this.#give(this.#state.worker, work);
+    if (this.#state.kind === 'ready') return giveWork(this.#state.worker, work);
     this.#queue.push(work);
     this.#goOn();
   }
 
-  answerStep(work: Work, ordinal: number, outcome: { readonly ok: boolean; readonly value: unknown }): void {
-    for (const worker of this.#workers()) worker.answerStep(work, ordinal, outcome);
+  answerStep(...answer: Parameters<LiveWorker['answerStep']>): void {
+    for (const worker of this.#workers) worker.answerStep(...answer);
   }
 
   abandon(work: Work, why: string): void {
-    if (this.#workers().some((worker) => worker.abandon(work, why)) || !this.#queue.includes(work)) return;
+    if (this.#workers.some((worker) => worker.abandon(work, why)) || !this.#queue.includes(work)) return;
     this.#queue = this.#queue.filter((queued) => queued !== work);
     failWork(work, { kind: 'aborted', detail: why });
   }
@@ -108,7 +121,7 @@ export class KeyedWorker {
 
   async restart(): Promise<void> {
     this.reset({ isBlockKept: true });
-    const workers = this.#workers();
+    const workers = this.#workers;
     for (const worker of workers) worker.kill();
     await Promise.all(workers.map(({ ended }) => ended));
     this.#endWait();
@@ -135,23 +148,11 @@ export class KeyedWorker {
     this.#isWanted = false;
     this.#endWait();
     for (const work of this.#queue.splice(0)) failWork(work, why);
-    const workers = this.#workers();
+    const workers = this.#workers;
     if (this.worker !== null) this.#state = { kind: 'draining', worker: this.worker };
     this.#succession.endTrial();
     for (const worker of workers) end(worker);
     await Promise.all(workers.map(({ ended }) => ended));
-  }
-
-  #workers(): LiveWorker[] {
-    const beside = this.#succession.workers();
-    return this.worker === null ? beside : [this.worker, ...beside];
-  }
-
-  #give(worker: LiveWorker, work: Work): void {
-    const name = work.kind === 'compute' ? work.order.name : (worker.plan.modules[0]?.name ?? '');
-    const problem = worker.problems.get(name);
-    if (problem !== undefined) return failWork(work, { kind: 'invalid', detail: problem });
-    worker.give(work);
   }
 
   /** Starts what is needed: a worker for the work, or a trial of a changed plan. */
@@ -186,7 +187,7 @@ export class KeyedWorker {
   #serveWith(worker: LiveWorker): void {
     this.#rooms.reports.started(this, worker);
     this.#state = { kind: 'ready', worker };
-    for (const work of this.#queue.splice(0)) this.#give(worker, work);
+    for (const work of this.#queue.splice(0)) giveWork(worker, work);
   }
 
   /** None of its files could be loaded. */
@@ -195,6 +196,7 @@ export class KeyedWorker {
     this.#succession.leave(worker);
     worker.kill();
     this.#state = plan.digest === this.plan.digest ? { kind: 'unloadable', problems } : IDLE;
+    if (this.#state.kind === 'unloadable') this.#rooms.reports.refused(this, problems);
     for (const work of this.#queue.splice(0)) this.submit(work);
   }
 
@@ -221,7 +223,7 @@ export class KeyedWorker {
     if (isCrash && this.#crashes.add(this.#rooms.clock.monotonicMs())) return this.#block(ending); // RE4
     const trial = this.#succession.takeTrial();
     if (trial !== null) this.#state = { kind: 'starting', worker: trial }; // KW2
-    else this.#state = isCrash ? { kind: 'waiting', cancel: this.#respawnLater() } : IDLE;
+    else this.#state = isCrash ? waitToRespawn(this.#rooms, () => this.#endWait()) : IDLE;
   }
 
   #block(ending: ResidentEnding): void {
@@ -229,10 +231,6 @@ export class KeyedWorker {
     this.#succession.endTrial();
     this.#rooms.reports.blocked(this, ending);
     for (const work of this.#queue.splice(0)) this.submit(work);
-  }
-
-  #respawnLater(): () => void {
-    return this.#rooms.clock.setTimer(this.#rooms.limits.respawnMs, () => this.#endWait());
   }
 
   #endWait(): void {

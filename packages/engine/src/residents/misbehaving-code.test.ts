@@ -1,4 +1,6 @@
 /** A sense that misbehaves, one way each, within its thread: it fails, its sibling and its next compute are served. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { containing, senseThat, serve } from './fixtures/serve-code.ts';
 
@@ -83,4 +85,23 @@ it('a sense that stops when its signal is aborted keeps its thread', async () =>
   const { failure } = await resident.compute('bad', { timeoutMs: 100, graceMs: 5000 });
   expect(failure?.kind).toBe('timeout');
   expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: 2 }]);
+});
+
+it('a sense whose thread ended goes on with the version that it had, whatever was saved meanwhile', async () => {
+  const { resident, root } = await serve(
+    senseThat(
+      `if (again()) return emit('again'); writeFileSync(mark, ''); process.exit(1);`,
+      `import { writeFileSync } from 'node:fs'; import { again, mark } from './helper.ts';`,
+    ),
+    {
+      files: {
+        helper: `import { existsSync } from 'node:fs'; export const mark = process.env.CAISSON_STATE + '/done';
+          export const again = () => existsSync(mark); export default { compute() {} };`,
+      },
+    },
+  );
+  await resident.next('ready');
+  for (const name of ['bad', 'helper']) writeFileSync(join(root, 'residents', `${name}.ts`), 'no {{ program');
+  expect((await resident.compute('bad')).failure).toMatchObject({ kind: 'exited' });
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'again', payload: null }]);
 });

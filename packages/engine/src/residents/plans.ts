@@ -23,16 +23,18 @@ export async function composePlans(
 }
 
 function draftPlans({ senses, workflows }: ResidentSettings): Draft[] {
+  const writable = [...new Set([...senses, ...workflows].flatMap(({ grant }) => grant.write))].sort();
   const groups = Map.groupBy(senses, ({ group }) => group);
   const ofSenses = [...groups].map(([group, members]): Draft => ({
     key: keyOfGroup(group),
     kind: 'senses',
     modules: members.map(({ name, file }) => ({ name, file })),
     grant: members.map(({ grant }) => grant).reduce(joinGrants),
+    writable,
   }));
   const ofWorkflows = workflows.map(({ name, file, grant }): Draft => {
     const modules = [{ name, file }];
-    return { key: keyOfWorkflow(name), kind: 'workflow', modules, grant };
+    return { key: keyOfWorkflow(name), kind: 'workflow', modules, grant, writable };
   });
   return [...ofSenses, ...ofWorkflows];
 }

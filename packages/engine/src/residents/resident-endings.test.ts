@@ -1,4 +1,5 @@
 /** Code that takes its whole process down, or tries to: a typed end each time, and nothing is left. */
+import { rmSync } from 'node:fs';
 import { findByMarker, MARKER_NAME } from '@caisson/ground';
 import { expect, it } from 'vitest';
 import { computeOrder } from './fixtures/open-starter.ts';
@@ -105,20 +106,44 @@ it('a file that never finishes loading, throws, exits or is no sense costs itsel
   expect((await resident.compute('fine')).failure).toBeUndefined();
 });
 
-it('code that fills its disk is ended', async () => {
+it('code that fills its disk is ended, with the folder and what to do; its group goes on', async () => {
   const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 4 * 1024 ** 2 };
-  const { resident, expectNothingLeft } = await serve(
+  const { resident, root, startAgain, expectNothingLeft } = await serve(
     senseThat(
       `for (let n = 0; ; n += 1) { writeFileSync(process.env.CAISSON_STATE + '/' + n, Buffer.alloc(1024 ** 2)); await new Promise((r) => setTimeout(r, 50)); }`,
       `import { writeFileSync } from 'node:fs';`,
     ),
-    { grant: { limits } },
+    {
+      grant: { limits },
+      files: {
+        counts: senseThat(`const n = (state.get('n') ?? 0) + 1; state.set('n', n); emit('n', n);`),
+        idle: senseThat(
+          `await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)));`,
+        ),
+      },
+    },
   );
   await resident.next('ready');
   await resident.process.send(computeOrder('bad'));
-  expect(await resident.ended).toMatchObject({ why: 'disk', detail: containing('the limit is 4194304') });
+  const state = `${root}/.caisson/residents/senses.group/state`;
+  const ended = { why: 'disk', detail: containing(`${state} has`) };
+  expect(await resident.ended).toMatchObject(ended);
   expectNothingLeft();
-}, 20_000);
+  for (const text of ['the limit is 4194304', 'caisson residents reset senses.group'])
+    expect((await resident.ended).detail).toContain(text);
+  // The others of its group are served, now and after the watch has looked; one that goes on to fill it is not.
+  const next = await startAgain();
+  await next.next('ready');
+  for (let n = 1; n <= 3; n += 1) {
+    expect((await next.compute('counts')).signals).toEqual([{ name: 'n', payload: n }]);
+    expect((await next.compute('idle', { timeoutMs: 1000, graceMs: 100 })).failure?.kind).toBe('timeout');
+  }
+  await next.process.send(computeOrder('bad'));
+  expect(await next.ended).toMatchObject(ended);
+  rmSync(state, { recursive: true });
+  const last = await startAgain();
+  expect((await last.compute('counts')).signals).toEqual([{ name: 'n', payload: 1 }]);
+}, 40_000);
 
 it('code that starts more processes than it may gets an error, and the rest goes on', async () => {
   const limits = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };

@@ -163,3 +163,37 @@ it('a granted host is reached through the proxy, another one is refused', async 
     other: '403',
   });
 });
+
+it('no code is loaded from a folder that a resident may write to, however it is imported', async () => {
+  const open = await openStarter();
+  const { root, starter } = open;
+  const [out, linked] = [join(root, 'out'), join(root, 'linked.ts')];
+  mkdirSync(join(root, 'node_modules'), { recursive: true });
+  mkdirSync(join(out, 'pack'), { recursive: true });
+  writeFileSync(join(out, 'lib.ts'), 'export default { compute() {} };');
+  writeFileSync(join(out, 'lib.cjs'), 'module.exports = {};');
+  writeFileSync(join(out, 'pack', 'index.js'), 'module.exports = {};');
+  symlinkSync(join(out, 'lib.ts'), linked);
+  symlinkSync(join(out, 'pack'), join(root, 'node_modules', 'pack'));
+  const sense = 'export default { compute() {} };';
+  const plan = open.plan(
+    'senses',
+    {
+      plain: `import '../out/lib.ts'; ${sense}`,
+      computed: `await import('../out' + '/lib.ts'); ${sense}`,
+      required: `import { createRequire } from 'node:module'; createRequire(import.meta.url)('../out/lib.cjs'); ${sense}`,
+      linked: `import '../linked.ts'; ${sense}`,
+      packed: `import 'pack'; ${sense}`,
+      fine: sense,
+    },
+    { write: [out] },
+  );
+  // The grant is of another resident, which could replace the files.
+  const resident = await startResident(starter, { ...plan, grant: { ...plan.grant, write: [] } });
+  const { modules } = await resident.next('ready');
+  const refused = expect.stringContaining(`a resident may write to ${out}`) as unknown;
+  expect(Object.fromEntries(modules.map(({ name, problem }) => [name, problem]))).toEqual({
+    ...{ plain: refused, computed: refused, required: refused, linked: refused, packed: refused },
+    fine: undefined,
+  });
+});

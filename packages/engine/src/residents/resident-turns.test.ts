@@ -1,5 +1,7 @@
 /** Turns of a workflow: the router, roles, steps and their replay. */
 import { createHash } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describeStep, type RecordedStep, type ResidentLine, type StepRequest } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { openStarter, startResident, type Resident } from './fixtures/open-starter.ts';
@@ -208,4 +210,34 @@ it('a role that loops without end is ended when it has been silent for too long;
   });
   await resident.process.send({ kind: 'step-done', id: wait.id, ordinal: 0, ok: true, value: null });
   expect(await outcomeOf(resident, wait.id)).toEqual({ kind: 'message', role: 'waits', content: null });
+});
+
+it('a file that is saved broken, or removed, changes nothing of a worker that is at work', async () => {
+  const { starter, plan, root } = await openStarter();
+  const parts = {
+    say: `export const say = (round: number): string => 'round ' + round;`,
+    data: '{ "n": 7 }',
+  };
+  const { modules, ...all } = plan('workflow', {
+    flow: `import { say } from './say.ts'; import data from './data.json' with { type: 'json' };
+      export default { route: ({ messages }) => (messages.length < 4 ? 'go' : null),
+        roles: { go: async ({ round }) => say(round) + ' of ' + data.n + (await import('./late.cjs')).default } };`,
+    ...parts,
+  });
+  const write = (name: string, text: string): void => writeFileSync(join(root, 'residents', name), text);
+  write('data.json', parts.data);
+  write('late.cjs', `module.exports = require('./later.cjs');`);
+  write('later.cjs', `module.exports = '!';`);
+  const resident = await startResident(starter, { ...all, modules: modules.slice(0, 1) });
+  await resident.next('ready');
+  const messages: { round: number; role: string; content: unknown }[] = [];
+  for (const round of [0, 1, 2, 3]) {
+    const order = turnOrder('go', { round, messages: [...messages] });
+    await resident.process.send(order);
+    const content = `round ${round} of 7!`;
+    expect(await outcomeOf(resident, order.id)).toEqual({ kind: 'message', role: 'go', content });
+    messages.push({ round, role: 'go', content });
+    for (const name of ['flow.ts', 'data.json', 'late.cjs']) write(name, 'this is {{ no program');
+    for (const name of ['say.ts', 'later.cjs']) rmSync(join(root, 'residents', name), { force: true });
+  }
 });

@@ -18,8 +18,9 @@ export class Succession {
   readonly #leaving = new Set<LiveWorker>();
   #refused: { readonly digest: string; readonly problems: Problems } | null = null;
 
-  workers(): LiveWorker[] {
-    return this.#trial === null ? [...this.#leaving] : [this.#trial, ...this.#leaving];
+  /** The one that gets the work, if there is one, and those beside it. */
+  workers(present: LiveWorker | null): LiveWorker[] {
+    return [present, this.#trial, ...this.#leaving].filter((worker) => worker !== null);
   }
 
   /** Why the newest version is not the one that works. */

@@ -232,7 +232,9 @@ test('a file that cannot be loaded gets no work, and the others of its group do'
 });
 
 test('a key of which no file can be loaded has no worker until it changes or is reset', async () => {
-  const { runtime, starter, turn } = openRuntime({ script: (guest) => guest.ready({ fix: 'no export' }) });
+  const { runtime, starter, warnings, turn } = openRuntime({
+    script: (guest) => guest.ready({ fix: 'no export' }),
+  });
   runtime.declare(planOf(FLOW, ['fix']), onDemand);
   const failed = { kind: 'failed', failure: { kind: 'crashed', detail: 'fix: no export' } };
   expect(await turn(FLOW).outcome).toEqual(failed);
@@ -245,11 +247,46 @@ test('a key of which no file can be loaded has no worker until it changes or is 
   expect(await turn(FLOW).outcome).toEqual(failed);
   expect(starter.guests.map(({ isOver }) => isOver)).toEqual([true]);
   runtime.declare(planOf(FLOW, ['fix'], 'two'), onDemand);
-  expect(runtime.view(FLOW)?.state).toBe('idle');
-  await turn(FLOW).outcome;
-  expect(starter.guests.length).toBe(2);
+  expect(runtime.view(FLOW)?.state).toBe('starting');
+  await settle();
+  expect([runtime.view(FLOW)?.state, starter.guests.length]).toEqual(['unloadable', 2]);
+  expect(warnings).toEqual(
+    ['workflow.fix', 'workflow.fix'].map((key) => `${key} cannot work: fix: no export`),
+  );
   expect(await runtime.reset(FLOW)).toBe(true);
   expect(runtime.view(FLOW)?.state).toBe('idle');
+});
+
+test('a workflow without a worker is tried when its file changes, once it has worked; it says what is wrong', async () => {
+  let problems = {};
+  const { runtime, starter, warnings, turn, advance } = openRuntime({
+    script(guest) {
+      guest.answer = (order) =>
+        void (order.kind === 'turn' && guest.say({ kind: 'turned', id: order.id, outcome: { kind: 'end' } }));
+      guest.ready(problems);
+    },
+  });
+  const save = async (digest: string): Promise<void> => {
+    runtime.declare(planOf(FLOW, ['fix'], digest), onDemand);
+    await settle();
+  };
+  await save('one');
+  await save('two');
+  expect(starter.guests.length).toBe(0); // RE6
+  expect(await turn(FLOW).outcome).toEqual({ kind: 'end' });
+  await runtime.evict(FLOW);
+  problems = { fix: 'Unexpected token' };
+  await save('three');
+  expect(runtime.view(FLOW)).toMatchObject({ state: 'unloadable', problems });
+  expect(warnings).toEqual([`${FLOW} cannot work: fix: Unexpected token`]);
+  problems = {};
+  await save('four');
+  expect(await turn(FLOW).outcome).toEqual({ kind: 'end' });
+  for (let beat = 0; beat < 3; beat += 1) {
+    await advance(5000);
+    starter.newest().say({ kind: 'beat', memoryBytes: 1 });
+  }
+  expect(runtime.view(FLOW)).toMatchObject({ state: 'idle', starts: 3 });
 });
 
 test('a worker that is drained finishes its work, and what came meanwhile goes to the next one', async () => {

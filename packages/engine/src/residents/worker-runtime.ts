@@ -44,8 +44,10 @@ class KeyedRuntime implements WorkerRuntime {
       line.kind === 'undelivered' ? this.#passOn(key, line) : this.#reportLog(key, line),
     ended: (key, { process }, ending) => this.#reportEnd(key, process?.resident ?? '', ending),
     blocked: (key, ending) => this.#reportBlock(key, ending),
-    refused: ({ plan: { key } }, problems) =>
-      this.#options.warn(`the old version of ${key} goes on: ${describeProblems(problems).detail}`),
+    refused: ({ plan: { key }, state }, problems) => {
+      const what = state.kind === 'unloadable' ? `${key} cannot work` : `the old version of ${key} goes on`;
+      this.#options.warn(`${what}: ${describeProblems(problems).detail}`);
+    },
   };
   #lastId = 0;
   #isStopped = false;

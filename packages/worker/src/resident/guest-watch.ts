@@ -1,9 +1,13 @@
 /** What ends a guest from outside: it is not ready in time, does not answer, or fills its disk. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { findHiding, measureTree, measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
 import type { ResidentEnding, ResidentJob } from '@caisson/protocol';
 import type { GuestLink } from './guest-link.ts';
 
 const MAX_PING_MS = 2000;
+/** For a group whose folder is too large: its database has to work. */
+const OVER_LIMIT_BYTES = 2 * 1024 ** 2;
 
 export type EndGuest = (why: ResidentEnding['why'], detail: string) => void;
 
@@ -50,7 +54,7 @@ export function watchAnswers(
 
 /** The folder may grow up to the limit, with what is in it already. */
 export async function watchState(
-  { paths: { state }, grant }: ResidentJob,
+  { key, paths: { state }, grant }: ResidentJob,
   running: () => SandboxProcess | null,
   end: EndGuest,
 ): Promise<() => Promise<void>> {
@@ -64,14 +68,29 @@ export async function watchState(
   };
   const watch = await watchGrowth({
     path: state,
-    maxGrowthBytes: Math.max(0, cap - bytes),
+    maxGrowthBytes: Math.max(0, findCeiling(state, cap, bytes) - bytes),
     unseenBytes: () => ask(0, (pid) => measureUnlinked(pid, state)),
     findHiding: () => ask(null, (pid) => findHiding(pid, state, [process.pid, process.ppid])),
     onExceeded: (growth, why) =>
       end(
         'disk',
-        `its state folder has ${bytes + growth} bytes, the limit is ${cap}${why ? ` (${why})` : ''}`,
+        `its state folder ${state} has ${bytes + growth} bytes, the limit is ${cap}${why ? ` (${why})` : ''}: ` +
+          `remove what it does not need from there, or raise its disk; then caisson residents reset ${key}`,
       ),
   });
   return () => watch.stop();
+}
+
+/**
+ * A folder that is too large already may still grow a little beyond what it was when that was found, so that the group can
+ * go on with its database and remove files. It is counted once, not again with each start.
+ */
+function findCeiling(state: string, cap: number, bytes: number): number {
+  const note = join(dirname(state), 'over-limit');
+  if (bytes <= cap) {
+    rmSync(note, { force: true });
+    return cap;
+  }
+  if (!existsSync(note)) writeFileSync(note, String(bytes), { mode: 0o600 });
+  return (Number(readFileSync(note, 'utf8')) || bytes) + OVER_LIMIT_BYTES;
 }

@@ -151,11 +151,12 @@ function relay(
   };
 }
 
-function describeLoad({ kind, modules, sandbox, readyMs, unresponsiveMs, grant }: ResidentJob) {
+function describeLoad({ kind, modules, writable, sandbox, readyMs, unresponsiveMs, grant }: ResidentJob) {
   return {
     kind: 'load',
     serves: kind,
     modules,
+    writable,
     projectRoot: sandbox.projectRoot,
     stateFolder: STATE_INSIDE,
     loadMs: readyMs * LOAD_SHARE,

@@ -1,4 +1,5 @@
 /** A thread whose file is being loaded, within a limited time. */
+import type { PinnedFileStore } from './pinned-files.ts';
 import type { LoadOrder, Outlet } from './serve-guest.ts';
 import { startUserThread, type UserThread } from './user-thread.ts';
 
@@ -9,13 +10,14 @@ export interface LoadedThread {
 }
 
 export function loadThread(
-  { serves, projectRoot, stateFolder, heapBytes, loadMs }: LoadOrder,
+  { serves, projectRoot, stateFolder, writable, heapBytes, loadMs }: LoadOrder,
   { name, file }: LoadOrder['modules'][number],
-  outlet: Outlet,
+  { pinned, outlet }: { readonly pinned: PinnedFileStore; readonly outlet: Outlet },
 ): LoadedThread {
   const thread = startUserThread({
-    start: { serves, name, file, projectRoot, stateFolder },
+    start: { serves, name, file, projectRoot, stateFolder, writable },
     heapBytes,
+    pinned,
     onStuck: () => outlet.giveUp(`${name} could not be stopped: it is in a system call that does not return`),
   });
   const problem = new Promise<string | null>((resolve) => {

@@ -2,7 +2,7 @@
  * Runs in a thread: loads the user's file and does what the main thread asks for. Everything that it needs later is taken
  * before the user's code can change it.
  */
-import { registerHooks } from 'node:module';
+import { registerHooks, type RegisterHooksOptions } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isRecord } from '@caisson/protocol';
@@ -10,7 +10,9 @@ import { describeThrown } from './describe-thrown.ts';
 import { printDirectly } from './print-directly.ts';
 import { createSenseRunner } from './run-sense.ts';
 import { createTurnRunner } from './run-turn.ts';
-import type { ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
+import { createPins } from './pin-files.ts';
+import { refuseWritable } from './refuse-writable.ts';
+import type { PinnedFiles, ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
 
 const { stringify, parse } = JSON;
 
@@ -24,9 +26,10 @@ export async function runThread(): Promise<void> {
   if (port === null) throw new Error('this is no thread');
   const post = port.postMessage.bind(port);
   const say: Say = (line) => post(stringify(line));
-  const start = workerData as ThreadStart; // of our own main thread
+  const { pinned, ...start } = workerData as ThreadStart & { pinned: PinnedFiles }; // of our own main thread
   printDirectly();
-  resolveOurselves();
+  for (const hooks of [createPins(pinned, say), refuseWritable(start.writable), resolveOurselves()])
+    registerHooks(hooks);
   const loaded = await load(start, say);
   if ('problem' in loaded) return say({ kind: 'loaded', problem: loaded.problem });
   port.on('message', (text: string) => {
@@ -38,12 +41,12 @@ export async function runThread(): Promise<void> {
 }
 
 /** The project need not install `caisson`. */
-function resolveOurselves(): void {
+function resolveOurselves(): RegisterHooksOptions {
   const ours = new URL('./authoring.mjs', import.meta.url).href;
-  registerHooks({
+  return {
     resolve: (name, context, next) =>
       name === 'caisson' ? { url: ours, format: 'module', shortCircuit: true } : next(name, context),
-  });
+  };
 }
 
 async function load(start: ThreadStart, say: Say): Promise<{ run: Runner } | { problem: string }> {

@@ -4,6 +4,7 @@
  */
 import type { EmittedSignal, GuestFailure, GuestOrder } from '@caisson/protocol';
 import { loadThread, type LoadedThread } from './loaded-thread.ts';
+import { createPinnedFiles } from './pinned-files.ts';
 import type { LoadOrder, Outlet, Served } from './serve-guest.ts';
 import type { UserThread } from './user-thread.ts';
 import { createWorkLimit, type WorkLimit } from './work-limit.ts';
@@ -99,11 +100,12 @@ interface SenseThreads {
 }
 
 function createSenseThreads(options: LoadOrder, module: Module, outlet: Outlet): SenseThreads {
+  const pinned = createPinnedFiles();
   let current: LoadedThread | null = null;
   let [isUsed, isComputing] = [false, false];
   const use = (): LoadedThread => {
     if (current !== null) return current;
-    const loaded = loadThread(options, module, outlet);
+    const loaded = loadThread(options, module, { pinned, outlet });
     current = loaded;
     isUsed = false;
     void loaded.thread.ended.then(({ detail }) => {

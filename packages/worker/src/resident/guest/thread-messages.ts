@@ -16,6 +16,15 @@ export interface ThreadStart {
   readonly file: string;
   readonly projectRoot: string;
   readonly stateFolder: string;
+  readonly writable: readonly string[];
+}
+
+/** What earlier threads of the same module have loaded. */
+export interface PinnedFiles {
+  /** Where each import leads. */
+  readonly ways: ReadonlyMap<string, { readonly url: string; readonly format: string | null }>;
+  /** By address. */
+  readonly sources: ReadonlyMap<string, { readonly format: string | null; readonly source: string }>;
 }
 
 export type TurnOrder = Extract<GuestOrder, { readonly kind: 'turn' }>;
@@ -42,6 +51,9 @@ export type ThreadOrder =
 
 export type ThreadLine =
   | { readonly kind: 'loaded'; readonly problem?: string }
+  /** It resolved an import, or read a file, that was not pinned. */
+  | { readonly kind: 'pinned'; readonly way: string; readonly url: string; readonly format: string | null }
+  | { readonly kind: 'pinned'; readonly url: string; readonly format: string | null; readonly source: string }
   | {
       readonly kind: 'computed';
       readonly signals: readonly EmittedSignal[];

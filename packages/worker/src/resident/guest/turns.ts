@@ -4,6 +4,7 @@
  */
 import type { GuestOrder } from '@caisson/protocol';
 import { loadThread, type LoadedThread } from './loaded-thread.ts';
+import { createPinnedFiles } from './pinned-files.ts';
 import type { LoadOrder, Outlet, Served } from './serve-guest.ts';
 import type { ThreadLine, TurnEnding, TurnOrder } from './thread-messages.ts';
 import { watchTurn } from './turn-watch.ts';
@@ -19,9 +20,10 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
   const [module] = options.modules;
   if (module === undefined) throw new Error('a workflow has one file');
   const running = new Map<string, RunningTurn>();
+  const pinned = createPinnedFiles();
   let spare: LoadedThread | null = null;
   const prepare = (): LoadedThread => {
-    const loaded = loadThread(options, module, outlet);
+    const loaded = loadThread(options, module, { pinned, outlet });
     spare = loaded;
     void loaded.thread.ended.then(() => {
       if (spare === loaded) spare = null;

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { isRecord, type GuestFailure } from '@caisson/protocol';
 import { describeThrown } from './describe-thrown.ts';
+import type { PinnedFileStore } from './pinned-files.ts';
 import type { ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
 
 /** A thread that is terminated is gone in a moment, unless a system call holds it. */
@@ -29,13 +30,14 @@ export interface UserThread {
 export interface ThreadOptions {
   readonly start: ThreadStart;
   readonly heapBytes: number;
+  readonly pinned: PinnedFileStore;
   /** It could not be ended. */
   onStuck(): void;
 }
 
-export function startUserThread({ start, heapBytes, onStuck }: ThreadOptions): UserThread {
+export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOptions): UserThread {
   const worker = new Worker(fileURLToPath(import.meta.url), {
-    workerData: start,
+    workerData: { ...start, pinned: pinned.files },
     name: start.name,
     argv: [],
     resourceLimits: {
@@ -67,7 +69,8 @@ export function startUserThread({ start, heapBytes, onStuck }: ThreadOptions): U
   };
   worker.on('message', (text: unknown) => {
     const line = parseLine(text);
-    if (line !== null) thread.onLine(line);
+    if (line?.kind === 'pinned') pinned.add(line);
+    else if (line !== null) thread.onLine(line);
   });
   return thread;
 }
