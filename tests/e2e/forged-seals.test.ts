@@ -1,5 +1,5 @@
 /** A process that can write only the state folder gets no signature for another history. */
-import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -149,6 +149,19 @@ it('an ending without a mark is sealed on request for that run', { timeout: 60_0
   expect((await project.caisson('seal', runs[2] ?? '')).code).toBe(0);
   expect(await verify(runs[2])).toBe(0);
 });
+
+it(
+  'a note whose bytes a power cut took is no note, and the next seal writes it',
+  { timeout: 60_000 },
+  async () => {
+    const [name = ''] = readdirSync(notes);
+    writeFileSync(join(notes, name), '\0\0');
+    expect(await verify()).toBe(0);
+    const { runId } = await project.run('--', 'true');
+    expect(readFileSync(join(notes, name), 'utf8')).toContain(runId);
+    expect((await project.events(runId)).filter(({ type }) => type === 'warning')).toEqual([]);
+  },
+);
 
 describe('tampering is not passed off as something less', { timeout: 60_000 }, () => {
   it('as an incomplete run: events before the ending dropped, the genuine seal kept', async () => {

@@ -41,6 +41,17 @@ for (const stream of [process.stdout, process.stderr])
 console.log('a git hash 9daeafb9864cf43055ae93beb0afd6c7d144bfa4 stays');
 `;
 
+const WAITS_FOR_WORKSPACE = `
+import { globSync, watch } from 'node:fs';
+const look = () => {
+  if (globSync('.caisson/worktrees/*/files/README.md').length === 0) return;
+  console.log('pa55w0rd');
+  process.exit(0);
+};
+watch('.caisson/worktrees', { recursive: true }, look);
+look();
+`;
+
 /** And one that asks a question with it. */
 const ASKING = `
 import { writeFileSync } from 'node:fs';
@@ -94,6 +105,14 @@ describe('a secret that an agent prints', () => {
       ].join('\n'),
     );
     expect(stderr.stdout).toBe('plain [redacted:TOKEN]\nslow [redacted:TOKEN]\n');
+  });
+
+  it('is fetched beside the workspace: a command that prints it may wait for that', async () => {
+    const project = createProject();
+    await project.run('--', 'true'); // makes the folders
+    project.write('key.mjs', WAITS_FOR_WORKSPACE);
+    const order = ['--secret', 'TOKEN=exec:node key.mjs', '--', 'sh', '-c', 'echo ${#TOKEN}'];
+    expect(await project.run(...order)).toMatchObject({ status: 'done', reply: '8' });
   });
 
   it('is not there in half, where a long line is cut', async () => {

@@ -40,14 +40,20 @@ export interface KeptCaptures {
   readonly warnings: readonly string[];
 }
 
+export interface KeepOptions {
+  readonly mayPass: MayPass;
+  /** The checkpoint under way; what is stored waits for the disk beside it. */
+  readonly saving: Promise<unknown>;
+}
+
 export async function keepCaptures(
   rooms: DispatchRooms,
   remains: AttemptRemains,
   found: FoundResult,
-  mayPass: MayPass,
+  options: KeepOptions,
 ): Promise<KeptCaptures> {
   await shareTurn();
-  if (found.kind !== 'valid') return keepLate(rooms, remains, null, mayPass);
+  if (found.kind !== 'valid') return keepLate(rooms, remains, null, options);
   const { result, bytes } = found;
   try {
     const [{ digest: resultRef }] = await Promise.all([
@@ -58,10 +64,10 @@ export async function keepCaptures(
       const { patchRef, risky } = result;
       return { resultRef, ...definedOnly({ patchRef, risky }), result, failure: null, warnings: [] };
     }
-    return { ...(await keepLate(rooms, remains, null, mayPass)), resultRef, result };
+    return { ...(await keepLate(rooms, remains, null, options)), resultRef, result };
   } catch (error) {
-    if (mayPass(error)) throw error;
-    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException), mayPass);
+    if (options.mayPass(error)) throw error;
+    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException), options);
   }
 }
 
@@ -98,9 +104,10 @@ async function keepLate(
   rooms: DispatchRooms,
   remains: AttemptRemains,
   failure: Failure | null,
-  mayPass: MayPass,
+  { mayPass, saving }: KeepOptions,
 ): Promise<KeptCaptures> {
   const { workspace } = remains;
+  await saving; // both read the workspace
   try {
     const { path, gitDir, baselineTree, exclude, limits } = workspace;
     const hides = hidesOf(workspace);

@@ -91,11 +91,11 @@ async function prepareAll(
   if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
   await failingAs('fetch-failed', 'environment', async () => requireVariables(run.request));
-  const [secrets, network, login] = await failingAs('fetch-failed', 'secrets', async () => [
-    await orAborted(signal, resolveSecrets(rooms, run)),
-    await orAborted(signal, planNetwork(rooms, run, paths.netSocket)),
-    copyLogin(rooms.settings, run, paths),
-  ]);
+  // Beside the workspace: a manager of keys takes its time, and so does git.
+  const undoing = new AbortController();
+  const fetching = fetchKeys(rooms, run, { paths, signal: AbortSignal.any([signal, undoing.signal]) });
+  const isOver = Promise.allSettled([fetching]);
+  undo.push(() => (undoing.abort(), isOver)); // before its folders are removed
   const { overlay, inputs } = await failingAs('integrity-failed', 'check-inputs', async () => ({
     overlay: await materialiseCapabilities(rooms, run, paths.overlay),
     inputs: await materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
@@ -110,6 +110,7 @@ async function prepareAll(
     undo.push(() => rooms.workspaces.unpinBase(fetched, { runId: run.runId, attempt }));
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start: { ...start, ...remote } });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
+  const { secrets, network, login } = await fetching;
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
   recordBrought(record, attempt, workspace, paths);
@@ -132,6 +133,21 @@ async function prepareAll(
     userPrompts: await composeUserPrompts(rooms, run, { conversation, earlier, start, workspace }),
   });
   return { attempt, nonce, paths, workspace, limits, job };
+}
+
+/** What the attempt may use of the user's: keys for its environment, for its broker, and a log-in. */
+async function fetchKeys(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  { paths, signal }: { paths: AttemptPaths; signal: AbortSignal },
+) {
+  return failingAs('fetch-failed', 'secrets', async () => {
+    const [secrets, network] = await Promise.all([
+      orAborted(signal, resolveSecrets(rooms, run)),
+      orAborted(signal, planNetwork(rooms, run, paths.netSocket)),
+    ]);
+    return { secrets, network, login: copyLogin(rooms.settings, run, paths) };
+  });
 }
 
 async function writeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Promise<Job> {

@@ -57,9 +57,7 @@ export interface SettleInput {
 
 type Retry = Readonly<Record<'attemptsLeft' | 'delayMs', number>>;
 
-export interface Settled {
-  readonly kind: 'retry' | 'ended';
-}
+export type Settled = Readonly<Record<'kind', 'retry' | 'ended'>>;
 
 /** May be repeated until it works: finished steps are recognised, and nothing is recorded twice. */
 export async function settle(
@@ -109,9 +107,11 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
     compareLogin(rooms.settings, remains.paths, { report: (message) => warn('login', message) }),
   );
   const clean = input.hasLostSecrets === true ? withholdTexts : secrets.length === 0 ? null : redactBytes;
-  const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
+  const saving = warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
+  const keeping = keepCaptures(rooms, remains, input.found, { mayPass, saving });
+  await Promise.allSettled([saving, keeping]); // after a failure both are repeated
+  const [saved, kept] = [await saving, await keeping];
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
-  const kept = await keepCaptures(rooms, remains, input.found, mayPass);
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
     warn('workspace', message);
   return { checkpoint, kept, warnings };

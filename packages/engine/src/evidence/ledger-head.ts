@@ -1,7 +1,8 @@
 /**
  * The newest seal of each ledger, kept outside its state folder: a process that can write only there cannot remove the
- * newest run, or put an older copy of the ledger in its place, without being noticed. Nothing waits for the disk: a
- * head that a power cut sets back is an older seal of the same ledger, and still found in it.
+ * newest run, or put an older copy of the ledger in its place, without being noticed. No seal waits for the disk: a
+ * head that a power cut sets back is an older seal of the same ledger, and still found in it; one whose bytes it took (an
+ * empty file) is no head, until the next seal. Only what a person accepts is synced.
  *
  *   <folder>/<sha256 of the state folder's real path>.json
  */
@@ -57,9 +58,9 @@ export interface LedgerHeads {
 
 export function openLedgerHeads(folder: string): LedgerHeads {
   const fileOf = (stateDir: string): string => join(folder, `${hash('sha256', realPath(stateDir))}.json`);
-  const write = (stateDir: string, head: LedgerHead | null): void => {
+  const write = (stateDir: string, head: LedgerHead | null, durable: boolean): void => {
     makeFolder(folder);
-    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head));
+    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head), { durable });
   };
   const judge = (stateDir: string, ledger: Ledger | null): HeadVerdict => {
     const head = readHead(fileOf(stateDir));
@@ -74,13 +75,13 @@ export function openLedgerHeads(folder: string): LedgerHeads {
       const head = readHead(fileOf(stateDir));
       const isNext = head !== null && head !== 'unreadable' && head.seal === newest.seal.chain?.previous;
       const verdict = isNext ? { kind: 'ok' as const, head } : judge(stateDir, ledger);
-      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest, state));
+      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest, state), false);
       return verdict;
     },
     accept(stateDir, ledger) {
       let newest: RecordedSeal | undefined;
       for (const recorded of ledger === null ? [] : walkSeals(ledger)) newest = recorded;
-      write(stateDir, newest === undefined ? null : describeHead(stateDir, newest));
+      write(stateDir, newest === undefined ? null : describeHead(stateDir, newest), true);
     },
     prune(before) {
       for (const file of listFiles(folder)) {
@@ -126,7 +127,9 @@ function readRun(ledger: Ledger, runId: string): StoredEvent[] {
 function readHead(file: string): LedgerHead | null | 'unreadable' {
   if (!existsSync(file)) return null;
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8');
+    if (/^\0*$/.test(text)) return null; // a power cut
+    const value: unknown = JSON.parse(text);
     if (canonicalJson(value) === '{}') return null;
     return LedgerHead.safeParse(value).data ?? 'unreadable';
   } catch {

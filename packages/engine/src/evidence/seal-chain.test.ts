@@ -51,8 +51,10 @@ it('a head that cannot be read is said to be so, and never stands for a ledger t
   heads.prune(new Date());
   expect(heads.listStateFolders()).toEqual([stage.folder]);
   const [name = ''] = await readdir(folder);
-  await writeFile(join(folder, name), '');
+  await writeFile(join(folder, name), '{"ledger":');
   expect(heads.judge(stage.folder, stage.ledger)).toEqual({ kind: 'unreadable' });
+  await writeFile(join(folder, name), ''); // as a power cut may leave it
+  expect(heads.judge(stage.folder, stage.ledger)).toEqual({ kind: 'none' });
 });
 
 it('a ledger whose id was changed is still the one that its signed seals say it is', async () => {
