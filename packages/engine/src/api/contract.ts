@@ -34,7 +34,7 @@ export interface ApiHost {
 
 /** Judges requests, and records who decides. */
 export interface Entrance {
-  /** Throws where this visitor may not ask for it with any input: before a body is read. Absent where everybody may. */
+  /** Throws where this visitor may not ask for it with any input: before a body is read. Absent where nobody is refused. */
   admitBody?(request: IncomingMessage, operation: OperationName): void;
   /** Throws where this visitor may not ask for it. */
   admit(
