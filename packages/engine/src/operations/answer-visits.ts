@@ -61,7 +61,8 @@ export function answerVisits({ engine, host, answerControl, links, origins }: Vi
     if (path === '/v1/session' && request.method === 'POST') return answerSession(request, response, null);
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
-    if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
+    if (path === '/v1/session' || path.startsWith('/v1/session/'))
+      return answerSession(request, response, visitor);
     if (!CONTROL_PATHS.includes(path)) return answerApi(request, response);
     requireScope(visitor, scopeOfPath(path));
     answerControl(request, response);
@@ -87,6 +88,7 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
   };
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
+    ownerOf: (request) => requireVisitor(request).id,
     admitBody: (request, operation) => requireScope(requireVisitor(request), scopeOfCall(operation, LEAST)),
     async admit(request, operation, input) {
       const visitor = requireVisitor(request);

@@ -14,7 +14,7 @@ export async function recordVisit(
   input: Input,
 ): Promise<void> {
   const runId = findRun(engine, input);
-  const target = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow']
+  const target = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow', 'session']
     .map((member) => input[member])
     .find((value) => typeof value === 'string');
   const data = { by: name, token: id, operation, ...(target === undefined ? {} : { target }) };
