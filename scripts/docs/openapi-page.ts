@@ -121,7 +121,7 @@ function describeOperation(name: OperationName, operation: AnyOperation, answer:
       ...(method === 'POST'
         ? []
         : others.map(([member, schema]) => toParameter(member, 'query', schema, page))),
-      ...headersOf(name, operation),
+      ...headersOf(operation),
     ],
     ...(method === 'POST'
       ? bodyOf(
@@ -181,12 +181,13 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-function headersOf(name: OperationName, { method, answer }: AnyOperation): Json[] {
-  if (method !== 'GET')
-    return [
-      CLIENT,
-      ...(name === 'dispatch' ? [header('Idempotency-Key', 'The same key and task become one run.')] : []),
-    ];
+const KEY = header(
+  'Idempotency-Key',
+  'A repeat with the same key and input does nothing again and gets the first answer, for a day. Each token has its own keys.',
+);
+
+function headersOf({ method, answer }: AnyOperation): Json[] {
+  if (method !== 'GET') return [CLIENT, ...(method === 'POST' ? [KEY] : [])];
   if (answer === 'events')
     return [header('Last-Event-ID', 'Goes on behind this event; counts before `after`.')];
   return answer === 'bytes'

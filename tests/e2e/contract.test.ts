@@ -59,6 +59,7 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     expect(result).toMatchObject({ runId: run.runId, status: 'done', stdout: 'hello\n', exitCode: 0 });
     expect(await caisson.events(run.runId)).toEqual(events);
     expect(await caisson.events(run.runId, { after: 2 })).toEqual(events.slice(2));
+    expect(await caisson.events(run.runId, { after: 2, limit: 1 })).toEqual(events.slice(2, 3));
     expect(await collect(caisson.follow(run.runId, { after: 2 }))).toEqual(events.slice(2));
     const shown = await caisson.show(run.runId.slice(-6));
     expect(shown).toMatchObject({ runId: run.runId, status: 'done', result: result.result });

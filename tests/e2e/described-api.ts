@@ -33,6 +33,8 @@ interface Operation {
 
 /** Where an id comes from: the list that has it, and the member of a row. */
 const IDS: Readonly<Record<string, readonly [list: string, member: string]>> = {
+  session: ['/v1/sessions', 'name'],
+  path: ['/v1/runs/{run}/outputs', 'path'],
   run: ['/v1/runs', 'runId'],
   thread: ['/v1/threads', 'threadId'],
   resident: ['/v1/residents', 'key'],
@@ -84,13 +86,21 @@ async function fill(path: string, { parameters }: Operation, url: string, token:
   let filled = path;
   for (const { name, in: place, schema } of parameters) {
     if (place !== 'path') continue;
-    const [list = '', member = ''] = IDS[name] ?? [];
-    const rows = list === '' ? [] : (JSON.parse((await curl(new URL(list, url).href, token)).text) as Json[]);
-    const value = schema.enum?.[0] ?? rows[0]?.[member];
-    if (typeof value !== 'string') throw new Error(`${path}: nothing is known of ${name}`);
+    const value = schema.enum?.[0] ?? (await findId(name, filled, url, token));
     filled = filled.replace(`{${name}}`, encodeURIComponent(value));
   }
   return filled;
+}
+
+async function findId(name: string, filled: string, url: string, token: string): Promise<string> {
+  const [list = '', member = ''] = IDS[name] ?? [];
+  // A list inside a run is that of the run in the path.
+  const [, runId = ''] = /^\/v1\/runs\/([^/{]+)/.exec(filled) ?? [];
+  const { text } = await curl(new URL(list.replace('{run}', runId), url).href, token);
+  const rows = JSON.parse(text) as Json[];
+  const value = rows[0]?.[member];
+  if (typeof value === 'string') return value;
+  throw new Error(`${filled}: nothing is known of ${name}`);
 }
 
 /** Answers are open for members of later versions; today's has none that is not described. */

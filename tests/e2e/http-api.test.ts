@@ -1,5 +1,7 @@
 /** The routes under /v1 as other programs see them: one daemon for all of it. */
+import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject, type Project } from './open-project.ts';
@@ -107,11 +109,103 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
     const { url, token, ask } = visit;
     const asking = 'echo \'{"question":"which?"}\' > .caisson/needs_input.json';
     await project.run('--', 'sh', '-c', asking);
+    await ask('POST', '/v1/sessions/team/board', { body: { key: 'described', value: null } });
     const started = await ask('POST', '/v1/workflows/flow/threads', { body: {} });
     expect(started.json()).toEqual({ threadId: expect.any(String) as string });
     const text = (await curl(new URL('/v1/openapi.json', url).href, token)).text;
     expect(await new Validator().validate(text)).toMatchObject({ valid: true });
     const tokens = { read: await visit.createToken('read'), admin: token };
     expect(await compareAll(JSON.parse(text) as Description, url, tokens)).toEqual([]);
+  });
+
+  it('gives files of a run in parts, and nothing again that its reader has', async () => {
+    const { ask } = visit;
+    const listed = (await ask('GET', `/v1/runs/${runId}/outputs`)).json<{ path: string; ref: string }[]>();
+    expect(listed).toEqual([{ path: 'a b.txt', ref: expect.any(String) as string, size: 7 }]);
+    const path = `/v1/runs/${runId}/outputs/a%20b.txt`;
+    const whole = await ask('GET', path);
+    const etag = `"${listed[0]?.ref}"`;
+    expect([whole.text, whole.headers.etag, whole.headers['content-length']]).toEqual([
+      'report\n',
+      etag,
+      '7',
+    ]);
+    const part = await ask('GET', path, { headers: { range: 'bytes=1-3' } });
+    expect([part.status, part.text, part.headers['content-range']]).toEqual([206, 'epo', 'bytes 1-3/7']);
+    expect((await ask('GET', path, { headers: { range: 'bytes=7-' } })).status).toBe(416);
+    expect((await ask('GET', `/v1/runs/${runId}/outputs/..%2F..%2Fsecret`)).json()).toMatchObject({
+      status: 404,
+      code: 'UNKNOWN_NAME',
+    });
+    const again = [path, `/v1/runs/${runId}`, `/v1/runs/${runId}/patch`, `/v1/runs/${runId}/logs/stdout`];
+    for (const one of [...again, `/v1/runs/${runId}/export`, '/v1/registry/agents/fixer']) {
+      const first = await ask('GET', one);
+      const known = { 'if-none-match': first.headers.etag ?? '' };
+      const second = await ask('GET', one, { headers: known });
+      expect([one, first.status, second.status, second.text]).toEqual([one, 200, 304, '']);
+      expect((await ask('HEAD', one)).headers.etag).toBe(first.headers.etag);
+    }
+  });
+
+  it('a damaged file is cut off before its last bytes, also where only its beginning is asked for', async () => {
+    const script = 'mkdir outputs; yes caisson | head -c 300000 > outputs/big';
+    const { runId: other, result } = await project.run('--', 'sh', '-c', script);
+    const ref = result?.outputs[0]?.ref ?? '';
+    const file =
+      globSync(`.caisson/**/${ref}*`, { cwd: project.root })[0] ??
+      globSync(`.caisson/**/${ref.slice(2)}*`, { cwd: project.root })[0] ??
+      '';
+    const path = join(project.root, file);
+    chmodSync(path, 0o600);
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+    for (const headers of [{}, { range: 'bytes=0-99' }] as Record<string, string>[])
+      await expect(visit.ask('GET', `/v1/runs/${other}/outputs/big`, { headers })).rejects.toThrow();
+  });
+
+  it('what a session shares can be read and written', async () => {
+    const { ask } = visit;
+    const written = await ask('POST', '/v1/sessions/shared/board', { body: { key: 'port', value: 8080 } });
+    expect(written.json()).toMatchObject({ namespace: 'default', key: 'port', items: [{ value: 8080 }] });
+    expect((await ask('GET', '/v1/sessions/shared/board')).json()).toMatchObject([{ key: 'port' }]);
+    await ask('POST', '/v1/sessions/shared/findings', { body: { key: 'cause', value: 'a typo' } });
+    expect((await ask('GET', '/v1/sessions/shared/findings')).json()).toMatchObject([{ value: 'a typo' }]);
+    expect((await ask('GET', '/v1/sessions')).json()).toContainEqual(
+      expect.objectContaining({ name: 'shared', boardKeys: 1, findings: 1 }),
+    );
+    const removed = await ask('DELETE', '/v1/sessions/shared/board/default/port');
+    expect([removed.json(), (await ask('GET', '/v1/sessions/..%2Fx/board')).status]).toEqual([
+      { isRemoved: true },
+      409,
+    ]);
+  });
+
+  it('a repeat with its key does nothing again, and every token has its own keys', async () => {
+    const { ask } = visit;
+    const headers = { 'idempotency-key': 'once' };
+    const report = (value: string, token = visit.token) =>
+      ask('POST', '/v1/sessions/keys/findings', { body: { key: 'k', value }, headers, token });
+    const first = await report('one');
+    const second = await report('one');
+    expect([second.json(), second.headers['idempotency-replayed']]).toEqual([first.json(), 'true']);
+    expect((await report('two')).json()).toMatchObject({ status: 409, code: 'IDEMPOTENCY_KEY_TAKEN' });
+    const other = await visit.createToken('run');
+    expect((await report('two', other)).status).toBe(200);
+    const findings = (await ask('GET', '/v1/sessions/keys/findings')).json<{ value: string }[]>();
+    expect(findings.map(({ value }) => value)).toEqual(['one', 'two']);
+    const dispatch = (token: string) =>
+      ask('POST', '/v1/runs', { body: { request: { argv: ['true'] } }, headers, token });
+    const runs = [await dispatch(visit.token), await dispatch(visit.token), await dispatch(other)];
+    const ids = runs.map((one) => one.json()['runId']);
+    expect([ids[0] === ids[1], ids[0] === ids[2], runs[1]?.json()['isEarlier']]).toEqual([true, false, true]);
+    const create = {
+      body: { name: 'x', scopes: ['read'], expiresInMs: 1000 },
+      headers: { 'idempotency-key': 't' },
+    };
+    expect((await ask('POST', '/v1/tokens', create)).status).toBe(200);
+    expect((await ask('POST', '/v1/tokens', create)).json()).toMatchObject({
+      code: 'IDEMPOTENCY_ANSWER_GONE',
+    });
   });
 });

@@ -6,6 +6,7 @@ import { ErrorInfo } from './errors.ts';
 import { EVENTS, type EventType } from './events.ts';
 import { RegistryKind } from './registry-schemas.ts';
 import { ThreadStatus } from './resident-views.ts';
+import { BoardMode, SharedKey } from './session-files.ts';
 
 /** In a query everything is text. */
 const textNumber = () => z.coerce.number().check(z.int(), z.gte(0));
@@ -33,6 +34,7 @@ const AnyRequest = z.record(z.string(), z.unknown());
 const TypeName = z.enum(Object.keys(EVENTS) as [EventType, ...EventType[]]);
 
 const named = { run: z.string() };
+const shared = { session: z.string() };
 /** What comes behind the last row of the page before, and at most so many rows. */
 const page = () => ({ after: z.optional(z.string()), limit: z.optional(textNumber()) });
 
@@ -105,6 +107,20 @@ export const ApiInputs = {
   }),
   cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
   send: z.strictObject({ ...named, body: z.string() }),
+  outputs: z.strictObject({ ...named, ...page() }),
+  output: z.strictObject({ ...named, path: z.string() }),
+  session: z.strictObject({ ...shared, ...page() }),
+  sessionName: z.strictObject(shared),
+  writeBoard: z.strictObject({
+    ...shared,
+    namespace: z.optional(SharedKey),
+    key: SharedKey,
+    value: z.unknown(),
+    mode: z.optional(BoardMode),
+    ttlMs: z.optional(z.number().check(z.positive())),
+  }),
+  boardKey: z.strictObject({ ...shared, namespace: SharedKey, key: SharedKey }),
+  reportFinding: z.strictObject({ ...shared, key: SharedKey, value: z.unknown() }),
   questions: z.strictObject({
     status: z.optional(z.enum(['open', 'answered', 'expired'])),
     ...page(),

@@ -1,5 +1,14 @@
 /** What answers of the routes have that only the engine has a type for: for the description of the API. */
-import { Failure, ListedRisk, LiveRun, RunPush, RunStatus, Timestamp, WaitsFor } from '@caisson/protocol';
+import {
+  BoardCell,
+  Failure,
+  ListedRisk,
+  LiveRun,
+  RunPush,
+  RunStatus,
+  Timestamp,
+  WaitsFor,
+} from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 const flag = () => z.optional(z.literal(true));
@@ -50,6 +59,15 @@ export const ListedRunAnswer = z.object({
   live: z.optional(LiveRun),
   waitsFor: z.optional(WaitsFor),
 });
+
+export const SessionAnswer = z.object({
+  name: z.string(),
+  boardKeys: z.int(),
+  findings: z.int(),
+  changedAt: Timestamp,
+});
+
+export const BoardEntryAnswer = z.object({ ...BoardCell.shape, namespace: z.string(), key: z.string() });
 
 export const ApprovalAnswer = z.object({
   approvalId: z.string(),

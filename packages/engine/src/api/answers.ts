@@ -4,9 +4,11 @@
  */
 import {
   ComputeView,
+  ContextFinding,
   DispatchResult,
   EventEnvelope,
   NewToken,
+  OutputFile,
   Question,
   ResidentView,
   RunPush,
@@ -50,6 +52,10 @@ export const NAMED_ANSWERS = {
   ThreadDetail: ThreadView,
   Resident: ResidentView,
   Schedule: ScheduleView,
+  Session: own.SessionAnswer,
+  BoardEntry: own.BoardEntryAnswer,
+  Finding: ContextFinding,
+  Output: OutputFile,
   Token: TokenView,
   NewToken,
 } as const;
@@ -153,6 +159,22 @@ const KEEPING = {
   ),
 };
 
+const SHARED = {
+  sessions: rows('The sessions that share something.', own.SessionAnswer),
+  board: rows('The board of a session.', own.BoardEntryAnswer),
+  writeBoard: answers('Writes a value to the board of a session.', own.BoardEntryAnswer),
+  removeFromBoard: answers('Removes a key of a board.', z.object({ isRemoved: z.boolean() })),
+  findings: rows('What runs of a session reported, in that order.', ContextFinding),
+  reportFinding: answers('Reports a finding to the runs of a session.', ContextFinding),
+  resetSession: answers(
+    'Empties the board and the findings of a session.',
+    z.object({ isReset: z.boolean() }),
+  ),
+  removeSession: nothing('Removes a session with its content.'),
+  outputs: rows('The files that a run left in `outputs/`.', OutputFile),
+  output: streams('A file that a run left in `outputs/`; its path begins there.'),
+};
+
 const OTHERS = {
   createToken: answers('Makes a token, which is shown once.', NewToken),
   tokens: rows('Tokens and sessions that are valid.', TokenView),
@@ -177,5 +199,6 @@ export const ANSWERS: { readonly [N in OperationName]: Described<Returned<N>> } 
   ...READING,
   ...STEERING,
   ...KEEPING,
+  ...SHARED,
   ...OTHERS,
 };

@@ -90,7 +90,7 @@ async function ask<In>(
   signal?: AbortSignal,
 ): Promise<ConnectionAnswer> {
   const rest: Record<string, unknown> = { ...input };
-  const filled = path.replace(/:(\w+)/g, (_whole, name: string) => {
+  const filled = path.replace(/:(\w+)(?:\{[^}]*\})?/g, (_whole, name: string) => {
     const value = String(rest[name]);
     delete rest[name];
     return encodeURIComponent(value);

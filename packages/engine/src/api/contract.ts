@@ -7,9 +7,11 @@
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
  * A5  What a caller sends of its environment is never written to disk.
  * A6  No answer is a list without an end: it has a page of it, and `Link` names the next one. The client reads them all.
+ * A7  A request with an idempotency key is carried out once; a repeat gets its answer, or an error that says why not.
+ * A8  Content is named by its digest or its place in a file that only grows: nobody reads it to learn that it is the same.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Caller, HostIntroduction } from '@caisson/protocol';
+import type { Caller, HostIntroduction, OutputFile } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { VerifyOptions } from '../evidence/index.ts';
 import type { OperationName } from './operations.ts';
@@ -28,8 +30,46 @@ export interface ApiHost {
   examine(): Promise<unknown>;
   /** The OpenAPI description of the routes: `docs/reference/openapi.json`. */
   readDescription(): Promise<string>;
+  /** What a run left. */
+  readonly bytes: RunBytes;
+  /** Answers to requests with an idempotency key. */
+  readonly kept: KeptAnswers;
+}
+
+/** What a run left, found by its name. */
+export interface RunBytes {
+  log(run: string, name: 'stdout' | 'stderr'): Promise<NamedBytes>;
+  patch(run: string): Promise<NamedBytes>;
   /** The proof of a run, as `caisson export` writes it. */
-  readExport(run: string): Promise<Buffer>;
+  exported(run: string): Promise<NamedBytes>;
+  /** The files of `outputs/`, with paths that begin there. */
+  outputs(run: string): Promise<readonly OutputFile[]>;
+  output(run: string, path: string): Promise<NamedBytes>;
+}
+
+/** Bytes that have a name: the same name is the same content. Either `open` or `close` is called, once. */
+export interface NamedBytes {
+  /** Null where it has none before it is made. */
+  readonly tag: string | null;
+  /** A damaged content ends with an error, not with its last bytes. */
+  open(): Promise<{ readonly size: number; readonly parts: AsyncIterable<Buffer> | Iterable<Buffer> }>;
+  close(): Promise<void>;
+}
+
+/**
+ * What was answered to requests with an idempotency key, for a day. A repeat gets the same answer, and nothing is done
+ * twice: also not by the next daemon.
+ */
+export interface KeptAnswers {
+  /**
+   * The answer that was given, or null: then this request does it, and calls `finish` or `drop`. Throws where the key
+   * belongs to another request, where that one is under way, and where nobody knows whether it was done.
+   */
+  begin(key: string, request: string): { readonly answer: unknown } | null;
+  /** A secret is not kept: a repeat is refused. */
+  finish(key: string, answer: unknown, isSecret: boolean): void;
+  /** Nothing was done. */
+  drop(key: string): void;
 }
 
 /** Judges requests, and records who decides. */
@@ -42,6 +82,8 @@ export interface Entrance {
     operation: OperationName,
     input: Readonly<Record<string, unknown>>,
   ): Promise<void>;
+  /** Whose idempotency keys its requests have. Absent on the socket, where all are of one user. */
+  ownerOf?(request: IncomingMessage): string;
   /** A request started this run. */
   started(request: IncomingMessage, run: StartedRun): Promise<void>;
   /** Whose folder and variables its runs have. Absent on the socket, where each caller sends its own. */

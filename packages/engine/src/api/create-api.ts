@@ -1,4 +1,5 @@
 /** The routes of a host: every operation under `/v1`, beside `dispatch` and the streams of callers. */
+import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -6,9 +7,10 @@ import { Hono, type Context } from 'hono';
 import { ApiInputs, definedOnly, type EventEnvelope } from '@caisson/protocol';
 import type { RunHandle } from '../admission/index.ts';
 import type { Attachments } from './attachments.ts';
-import { answerBytes } from './answer-bytes.ts';
+import { answerBytes, matchesTag } from './answer-bytes.ts';
 import { answerPage } from './answer-page.ts';
-import type { ApiHost, Entrance } from './contract.ts';
+import { answerOnce, readKey } from './answer-once.ts';
+import type { ApiHost, Entrance, NamedBytes } from './contract.ts';
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
 import { InputInvalidError, toProblem } from './problems.ts';
 import { readInput, type Call } from './read-input.ts';
@@ -73,9 +75,10 @@ async function carryOut(
   context: Call,
   door: Door,
   name: OperationName,
-  { input, answer, page, run }: Operation<unknown, unknown>,
+  operation: Operation<unknown, unknown>,
 ): Promise<Response> {
   const { outgoing } = context.env;
+  const { input, answer, page, run } = operation;
   const given = await readInput(context, input(), door.entrance, name);
   const type = STREAM_TYPES[answer];
   if (type !== undefined && context.req.method === 'HEAD')
@@ -88,6 +91,12 @@ async function carryOut(
       given as object,
       (part) => run(door.host, part, signal) as Promise<unknown[]>,
     );
+  if (answer === 'json')
+    return answerJson(
+      context,
+      await answerOnce(context, door, name, given as object, async () => run(door.host, given, signal)),
+      operation,
+    );
   const result = run(door.host, given, signal);
   if (answer === 'events') {
     const events = result as AsyncIterable<EventEnvelope>;
@@ -99,9 +108,15 @@ async function carryOut(
     await sendStream(outgoing, STREAM_TYPES.chunks, result as AsyncIterable<Buffer>);
     return RESPONSE_ALREADY_SENT;
   }
-  const value = await result;
-  if (answer === 'bytes') return answerBytes(context.req, value as Buffer);
-  return context.json(value ?? null);
+  return answerBytes(context, (await result) as NamedBytes);
+}
+
+function answerJson(context: Call, value: unknown, { isTagged }: Operation<unknown, unknown>): Response {
+  if (isTagged?.(value) !== true) return context.json(value ?? null);
+  const text = JSON.stringify(value);
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  if (matchesTag(context.req.header('if-none-match'), etag)) return context.body(null, 304, { etag });
+  return context.body(text, 200, { etag, 'content-type': 'application/json' });
 }
 
 async function dispatch(
@@ -111,7 +126,7 @@ async function dispatch(
 ): Promise<{ runId: string; isEarlier?: boolean; attachment?: string }> {
   const given = await readInput(context, ApiInputs.dispatch, door.entrance, 'dispatch');
   const { caller, attach } = given;
-  const idempotencyKey = context.req.header('idempotency-key');
+  const idempotencyKey = readKey(context, door.entrance);
   const request = { ...definedOnly({ idempotencyKey }), ...given.request };
   const caisson = await door.host.forCaller(caller);
   if (attach === undefined) {

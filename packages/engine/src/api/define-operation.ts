@@ -14,6 +14,8 @@ export interface Operation<In, Out> {
   readonly answer: 'json' | 'bytes' | 'events' | 'chunks';
   /** Of a list: how much one answer has of it. `run` gets that as `limit`. */
   readonly page?: PageRule | undefined;
+  /** Of an answer that rarely changes: it gets an ETag. */
+  isTagged?(answer: Awaited<Out>): boolean;
   run(host: ApiHost, input: In, signal: AbortSignal): Out;
 }
 
@@ -37,6 +39,11 @@ const operation =
     return { method, path, input: input as unknown as () => z.ZodMiniType<Input<S>>, answer, run };
   };
 export const json = operation('json');
+export const tagged = <In, Out>(
+  described: Operation<In, Out>,
+  isTagged: (answer: Awaited<Out>) => boolean,
+): Operation<In, Out> => ({ ...described, isTagged });
+
 /** A list of rows, each about as large as a run. */
 export const list =
   (rows = 100, maxRows = 500) =>

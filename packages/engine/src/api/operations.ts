@@ -2,9 +2,10 @@
 import { ApiInputs, definedOnly, type Caller } from '@caisson/protocol';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import type { ApiHost } from './contract.ts';
-import { bytes, chunks, cutPage, events, json, list } from './define-operation.ts';
+import { bytes, chunks, cutPage, events, json, list, tagged } from './define-operation.ts';
 import { REGISTRY_OPERATIONS } from './registry-operations.ts';
 import { RESIDENT_OPERATIONS } from './resident-operations.ts';
+import { SHARED_OPERATIONS } from './shared-operations.ts';
 
 export type { Operation } from './define-operation.ts';
 
@@ -26,10 +27,13 @@ const READING = {
       runId: await caisson.find(run),
     }),
   ),
-  show: json(
-    'GET /v1/runs/:run',
-    () => ApiInputs.run,
-    ({ caisson }, { run }) => caisson.show(run),
+  show: tagged(
+    json(
+      'GET /v1/runs/:run',
+      () => ApiInputs.run,
+      ({ caisson }, { run }) => caisson.show(run),
+    ),
+    ({ live }) => live === undefined,
   ),
   ended: json(
     'GET /v1/runs/:run/ended',
@@ -55,7 +59,7 @@ const READING = {
   log: bytes(
     'GET /v1/runs/:run/logs/:name',
     () => ApiInputs.log,
-    ({ caisson }, { run, name }) => caisson.log(run, name),
+    (host, { run, name }) => host.bytes.log(run, name),
   ),
   followLog: chunks(
     'GET /v1/runs/:run/logs/:name/live',
@@ -65,7 +69,7 @@ const READING = {
   patch: bytes(
     'GET /v1/runs/:run/patch',
     () => ApiInputs.run,
-    ({ caisson }, { run }) => caisson.patch(run),
+    (host, { run }) => host.bytes.patch(run),
   ),
   questions: list(1000, 1000)(
     'GET /v1/questions',
@@ -103,7 +107,7 @@ const READING = {
   exported: bytes(
     'GET /v1/runs/:run/export',
     () => ApiInputs.run,
-    ({ readExport }, { run }) => readExport(run),
+    (host, { run }) => host.bytes.exported(run),
   ),
   runtimes: json(
     'POST /v1/runtimes',
@@ -226,6 +230,7 @@ export const OPERATIONS = {
   ...KEEPING,
   ...ACCESS_OPERATIONS,
   ...REGISTRY_OPERATIONS,
+  ...SHARED_OPERATIONS,
   ...RESIDENT_OPERATIONS,
 };
 /** `dispatch` has a route of its own. */

@@ -1,6 +1,6 @@
 /** The operations of names: agents, capabilities, env bundles and pipelines. */
 import { ApiInputs } from '@caisson/protocol';
-import { cutPage, json, list } from './define-operation.ts';
+import { cutPage, json, list, tagged } from './define-operation.ts';
 
 export const REGISTRY_OPERATIONS = {
   registryList: list()(
@@ -10,10 +10,13 @@ export const REGISTRY_OPERATIONS = {
       cutPage(await caisson.registry.list(kind), page, ({ name }) => name),
     ({ name }) => name,
   ),
-  registryGet: json(
-    'GET /v1/registry/:kind/:reference',
-    () => ApiInputs.registryGet,
-    ({ caisson }, input) => caisson.registry.get(input.kind, input.reference),
+  registryGet: tagged(
+    json(
+      'GET /v1/registry/:kind/:reference',
+      () => ApiInputs.registryGet,
+      ({ caisson }, input) => caisson.registry.get(input.kind, input.reference),
+    ),
+    () => true,
   ),
   register: json(
     'POST /v1/registry/:kind',

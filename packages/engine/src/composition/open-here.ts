@@ -9,9 +9,10 @@ import type { ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
 import { examineAll } from '../operations/examine-all.ts';
-import { readExport } from '../operations/read-export.ts';
+import { createKeptAnswers } from '../operations/kept-answers.ts';
 import { localActor } from '../operations/record-act.ts';
 import { recordDecisions } from '../operations/record-decisions.ts';
+import { createRunBytes } from '../operations/run-bytes.ts';
 import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
 import type { Caisson, CaissonOptions } from '../caisson-contract.ts';
 import { createLibrary } from './library.ts';
@@ -44,7 +45,8 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     readWitness: parseWitness,
     examine: () => examineAll(live.current, cwd),
     readDescription: () => readFile(bundlePath('openapi.json'), 'utf8'),
-    readExport: (run) => readExport(engine, run),
+    bytes: createRunBytes(engine),
+    kept: createKeptAnswers(engine),
   };
 }
 

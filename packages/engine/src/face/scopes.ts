@@ -8,11 +8,11 @@ const READ = [
   ...['runs', 'find', 'show', 'ended', 'events', 'follow', 'followAll', 'log', 'followLog', 'patch'],
   ...['questions', 'approvals', 'budget', 'spend', 'usage', 'verify', 'branches', 'doctor', 'exported'],
   ...['registryList', 'registryGet', 'senses', 'workflows', 'threads', 'thread', 'residents', 'residentLog'],
-  'schedules',
+  ...['schedules', 'sessions', 'board', 'findings', 'outputs', 'output'],
 ];
 const RUN = [
   ...['dispatch', 'continuation', 'cancel', 'send', 'runtimes', 'triggerSense', 'startThread'],
-  ...['cancelThread', 'resumeThread'],
+  ...['cancelThread', 'resumeThread', 'writeBoard', 'reportFinding'],
 ];
 const DECIDE = ['answer', 'decide', 'apply'];
 

@@ -72,7 +72,8 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
     visitors.set(request, visitor);
     onKnown(request.socket);
     answers.watch(visitor.id, response);
-    if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
+    if (path === '/v1/session' || path.startsWith('/v1/session/'))
+      return answerSession(request, response, visitor);
     if (kind === 'mcp')
       return mcp.answer(request, response, {
         owner: visitor.id,
@@ -109,6 +110,7 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
   };
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
+    ownerOf: (request) => visitorOf(request).id,
     admitBody: (request, operation) => requireScope(visitorOf(request), scopeOfCall(operation, LEAST)),
     async admit(request, operation, input) {
       const visitor = visitorOf(request);

@@ -13,13 +13,12 @@ import {
   createAttachments,
   createRemoteCaisson,
   type ApiHost,
-  type Entrance,
 } from '../api/index.ts';
+import { EVERYBODY } from '../api/fixtures/everybody.ts';
 import type { Caisson } from '../caisson-contract.ts';
 import { createMemoryLedger, type Ledger } from '../ledger/index.ts';
 import { accepted, fact } from '../ledger/fixtures/sample-events.ts';
 
-const EVERYBODY: Entrance = { admit: () => Promise.resolve(), started: () => Promise.resolve() };
 const RUNS = 1234;
 const EVENTS = 2345;
 

@@ -23,7 +23,7 @@ export type Act = OperationName | 'stop' | 'reload';
 type Input = Readonly<Record<string, unknown>>;
 
 const MAX_CLIENT = 100;
-const NAMED = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow'];
+const NAMED = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow', 'session'];
 
 /** Who opens the socket or the state folder: only this account can. */
 export function localActor(client?: string): Actor {

@@ -25,6 +25,12 @@ export class NoSuchPartError extends CaissonError {
  * TamperedError or IncompleteError where the patch cannot be read. Each says where the work is.
  */
 export async function readPatch(engine: Engine, runId: string): Promise<Buffer> {
+  const ref = await findPatch(engine, runId);
+  return ref === null ? Buffer.alloc(0) : engine.store.getBlob(ref);
+}
+
+/** The digest of that; null where the run changed nothing. */
+export async function findPatch(engine: Engine, runId: string): Promise<string | null> {
   const row = engine.ledger.run(runId);
   if (row?.ending === undefined) {
     throw new NoPatchError(`${runId} has not ended, so there is no patch yet`, {
@@ -40,8 +46,7 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
       remedy: 'Use the version that ran it.',
     });
   }
-  const ref = ending.data.patchRef;
-  return ref === undefined ? Buffer.alloc(0) : engine.store.getBlob(ref);
+  return ending.data.patchRef ?? null;
 }
 
 function errorOf(runId: string, { problem, why, where, remedy }: UnpatchedWork): Error {

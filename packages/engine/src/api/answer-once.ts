@@ -1,0 +1,42 @@
+/** A request with an idempotency key is carried out once; a repeat gets the answer of the first one. */
+import type { ApiHost, Entrance } from './contract.ts';
+import type { OperationName } from './operations.ts';
+import { InputInvalidError } from './problems.ts';
+import type { Call } from './read-input.ts';
+
+const MAX_KEY_LENGTH = 256;
+/** What they answer is shown once, and never written down. */
+const SECRET: ReadonlySet<OperationName> = new Set(['createToken']);
+/** The key of its caller, apart from those of others with the same words; undefined without one. */
+export function readKey({ req, env }: Call, entrance: Entrance): string | undefined {
+  const key = req.header('idempotency-key');
+  if (key === undefined || entrance.ownerOf === undefined) return key;
+  if (key === '' || key.length > MAX_KEY_LENGTH)
+    throw new InputInvalidError(`an idempotency key has 1 to ${MAX_KEY_LENGTH} characters`);
+  return `${entrance.ownerOf(env.incoming)}:${key}`;
+}
+
+export async function answerOnce(
+  context: Call,
+  { host, entrance }: { readonly host: ApiHost; readonly entrance: Entrance },
+  name: OperationName,
+  given: object,
+  work: () => Promise<unknown>,
+): Promise<unknown> {
+  const key = context.req.method === 'POST' ? readKey(context, entrance) : undefined;
+  if (key === undefined) return work();
+  const { caller: _caller, ...asked } = given as { readonly caller?: unknown };
+  const earlier = host.kept.begin(key, JSON.stringify([name, asked]));
+  if (earlier !== null) {
+    context.header('idempotency-replayed', 'true');
+    return earlier.answer;
+  }
+  try {
+    const answer = (await work()) ?? null;
+    host.kept.finish(key, answer, SECRET.has(name));
+    return answer;
+  } catch (error) {
+    host.kept.drop(key);
+    throw error;
+  }
+}

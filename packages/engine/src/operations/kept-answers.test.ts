@@ -1,0 +1,60 @@
+import { createManualClock } from '@caisson/ground';
+import { expect, test } from 'vitest';
+import type { Engine } from '../engine.ts';
+import { createMemoryLedger } from '../ledger/index.ts';
+import { createKeptAnswers } from './kept-answers.ts';
+
+const HOUR_MS = 3_600_000;
+
+function open() {
+  const ledger = createMemoryLedger();
+  const clock = createManualClock();
+  const openHost = (hostId: string) => createKeptAnswers({ ledger, clock, hostId } as unknown as Engine);
+  return { clock, openHost, count: () => ledger.kv.list('answers').length };
+}
+
+const coded = (code: string) => expect.objectContaining({ code }) as Error;
+
+test('an answer is given again for a day, also by the next host', () => {
+  const { clock, openHost } = open();
+  const first = openHost('host_1');
+  expect(first.begin('me:k', 'x')).toBe(null);
+  expect(() => first.begin('me:k', 'x')).toThrow(coded('IDEMPOTENCY_UNDER_WAY'));
+  first.finish('me:k', { id: 7 }, false);
+  clock.advance(23 * HOUR_MS);
+  expect(openHost('host_2').begin('me:k', 'x')).toEqual({ answer: { id: 7 } });
+  expect(() => first.begin('me:k', 'y')).toThrow(coded('IDEMPOTENCY_KEY_TAKEN'));
+  expect(first.begin('you:k', 'y')).toBe(null);
+  clock.advance(2 * HOUR_MS);
+  expect(first.begin('me:k', 'y')).toBe(null);
+});
+
+test('what a dead host had begun is not done again by itself, and what failed may be', () => {
+  const { openHost } = open();
+  expect(openHost('host_1').begin('k', 'x')).toBe(null);
+  const next = openHost('host_2');
+  expect(() => next.begin('k', 'x')).toThrow(coded('IDEMPOTENCY_UNKNOWN'));
+  next.drop('k');
+  expect(next.begin('k', 'x')).toBe(null);
+});
+
+test('a secret and what is too long are not kept, and the oldest of too many go', () => {
+  const { clock, openHost, count } = open();
+  const kept = openHost('host_1');
+  for (const [key, answer, isSecret] of [
+    ['secret', { token: 'cai_x' }, true],
+    ['long', 'x'.repeat(100_000), false],
+  ] as const) {
+    kept.begin(key, 'x');
+    kept.finish(key, answer, isSecret);
+    expect(() => kept.begin(key, 'x')).toThrow(coded('IDEMPOTENCY_ANSWER_GONE'));
+  }
+  for (let index = 0; index < 1100; index += 1) {
+    clock.advance(1);
+    kept.begin(`k${index}`, 'x');
+  }
+  clock.advance(HOUR_MS);
+  kept.begin('last', 'x');
+  expect(count()).toBe(1001);
+  expect(kept.begin('secret', 'x')).toBe(null);
+});
