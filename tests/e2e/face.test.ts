@@ -243,6 +243,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       outcome: expect.any(String),
     });
     expect((await ask('POST', '/v1/reload', { body: {} })).status).toBe(200);
+    expect((await ask('HEAD', '/v1/runs')).status).toBe(200);
     expect((await project.caisson('cancel', second)).code).toBe(0);
     await project.caisson('logs', '-f', runId);
     await project.caisson('logs', '-f', second);
@@ -263,7 +264,8 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       expect.objectContaining({ by: userInfo().username, operation: 'cancel' }),
     ]);
     const ofProject = (await actsOf('events')).filter(({ runId: of }) => of == null);
-    expect(ofProject).toContainEqual(expect.objectContaining({ operation: 'reload' }));
+    expect(ofProject).toContainEqual(expect.objectContaining({ ...dashboard, operation: 'reload' }));
+    expect(ofProject).not.toContainEqual(expect.objectContaining({ operation: 'runs' }));
     expect((await project.caisson('verify', runId)).code).toBe(0);
     await project.caisson('down', '--now');
     await project.caisson('apply', runId);

@@ -71,8 +71,9 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
     onKnown(request.socket);
-    answers.watch(visitor.id, response);
+    // A sign-out is answered.
     if (path.startsWith('/v1/session')) return answerSession(request, response, visitor);
+    answers.watch(visitor.id, response);
     if (kind === 'mcp')
       return mcp.answer(request, response, {
         owner: visitor.id,
@@ -109,7 +110,8 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
-      if (request.method !== 'GET') await recordAct(engine, actorOf(visitor), operation, input);
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        await recordAct(engine, actorOf(visitor), operation, input);
     },
     started: (request, run) => recordStart(engine, actorOf(visitorOf(request)), run),
   };
