@@ -411,9 +411,11 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     mkdirSync(folder, { recursive: true });
     const setApi = (more: string): void =>
       writeFileSync(join(folder, 'config.yaml'), `api:\n  listen: 192.0.2.7:8443\n${more}`);
-    setApi('');
-    const refused = await project.caisson('up', '-d');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('api.certificate')]);
+    for (const more of ['', '  certificate: config.yaml\n  key: config.yaml\n  names: [a.example]\n']) {
+      setApi(more);
+      const refused = await project.caisson('up', '-d');
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('certificate')]);
+    }
     const subject = ['-subj', '/CN=dash.example', '-addext', 'subjectAltName=DNS:dash.example,IP:192.0.2.7'];
     const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
     const files = ['-keyout', 'key.pem', '-out', 'cert.pem'];
