@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
 import type { DispatchResult, WireEvent } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -271,7 +272,8 @@ describe('the gate', () => {
     await until('why it stalls', () =>
       ofType(running.events(), 'run.stalled').some(({ reason }) => reason === 'waiting-permission'),
     );
-    expect((await project.caisson('approve', id)).code).toBe(0);
+    const runId = String(asked['runId']);
+    expect((await project.caisson('approve', runId)).code).toBe(0);
     const late = await project.caisson('deny', id);
     expect(late.code).toBe(1);
     expect(late.stderr).toContain('already');
@@ -279,7 +281,9 @@ describe('the gate', () => {
     expect(ofType(running.events(), 'approval.decided')).toMatchObject([
       { approvalId: id, decision: 'allow', by: 'user' },
     ]);
-    const runId = String(asked['runId']);
+    expect(ofType(await project.events(runId), 'visitor.acted')).toMatchObject([
+      { by: userInfo().username, operation: 'decide', target: runId, decision: 'allow' },
+    ]);
     expect((await project.caisson('diff', runId)).stdout).toContain('deleted file');
   });
 

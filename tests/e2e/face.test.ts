@@ -243,6 +243,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       outcome: expect.any(String),
     });
     expect((await ask('POST', '/v1/reload', { body: {} })).status).toBe(200);
+    expect((await ask('HEAD', '/v1/runs')).status).toBe(200);
     expect((await project.caisson('cancel', second)).code).toBe(0);
     await project.caisson('logs', '-f', runId);
     await project.caisson('logs', '-f', second);
@@ -263,7 +264,8 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       expect.objectContaining({ by: userInfo().username, operation: 'cancel' }),
     ]);
     const ofProject = (await actsOf('events')).filter(({ runId: of }) => of == null);
-    expect(ofProject).toContainEqual(expect.objectContaining({ operation: 'reload' }));
+    expect(ofProject).toContainEqual(expect.objectContaining({ ...dashboard, operation: 'reload' }));
+    expect(ofProject).not.toContainEqual(expect.objectContaining({ operation: 'runs' }));
     expect((await project.caisson('verify', runId)).code).toBe(0);
     await project.caisson('down', '--now');
     await project.caisson('apply', runId);
@@ -409,9 +411,11 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     mkdirSync(folder, { recursive: true });
     const setApi = (more: string): void =>
       writeFileSync(join(folder, 'config.yaml'), `api:\n  listen: 192.0.2.7:8443\n${more}`);
-    setApi('');
-    const refused = await project.caisson('up', '-d');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('api.certificate')]);
+    for (const more of ['', '  certificate: config.yaml\n  key: config.yaml\n  names: [a.example]\n']) {
+      setApi(more);
+      const refused = await project.caisson('up', '-d');
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('certificate')]);
+    }
     const subject = ['-subj', '/CN=dash.example', '-addext', 'subjectAltName=DNS:dash.example,IP:192.0.2.7'];
     const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
     const files = ['-keyout', 'key.pem', '-out', 'cert.pem'];

@@ -69,6 +69,8 @@ describe('/mcp of a daemon', { timeout: 120_000 }, () => {
     const { runId } = await call('dispatch', shell(asks));
     expect(await call('wait', { run: runId, timeoutSeconds: 60 })).toMatchObject({ status: 'waiting' });
     const next = await call('answer', { run: runId, answer: '8080' });
+    const acts = (await project.events(String(runId))).filter(({ type }) => type === 'visitor.acted');
+    expect(acts.at(-1)).toMatchObject({ by: 'run,decide', client: 'mcp: a test', operation: 'answer' });
     await client.close();
     await project.caisson('logs', '-f', String(next['runId']));
     expect((await project.caisson('status')).stdout).toContain('serving');

@@ -123,9 +123,9 @@ const WORDS: EnvelopeHandlers<string> = {
   'branch.dropped': ({ branch }) => text(branch),
   'run.applied': ({ files, hasConflicts, isPartial }) =>
     `${isPartial === true ? 'a part of its work' : 'its work'} was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
-  'visitor.acted': ({ by, client, operation, target }) =>
+  'visitor.acted': ({ by, client, operation, target, decision }) =>
     sentence([
-      `${text(by)}${client === undefined ? '' : ` (${text(client)})`}: ${text(operation)}`,
+      `${text(by)}${client === undefined ? '' : ` (${text(client)})`}: ${decision ?? text(operation)}`,
       target !== undefined && text(target),
     ]),
   'timeout.drained': () => 'the owner of its pool took its branch over',

@@ -148,6 +148,8 @@ export const runEvents = {
       operation: z.string(),
       /** What it was about: a run, an approval, a question. */
       target: z.optional(z.string()),
+      /** Of a call that waited. Which one counted is in `approval.decided`. */
+      decision: z.optional(z.enum(['allow', 'deny'])),
     }),
   },
   'timeout.drained': {

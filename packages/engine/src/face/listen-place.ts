@@ -1,6 +1,7 @@
 /** Where a host listens, under which names, and with which certificate (F1, F5). */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { ApiConfig, FaceOrder } from '@caisson/protocol';
 import { VisitRefusedError } from '../platform/index.ts';
 
@@ -54,9 +55,11 @@ export function readCertificate(
       'Set api.names in your own config.yaml to the host names of the certificate.',
     );
   try {
-    return { cert: readFileSync(certificate), key: readFileSync(key) };
+    const found = { cert: readFileSync(certificate), key: readFileSync(key) };
+    createSecureContext(found);
+    return found;
   } catch (error) {
-    const what = `the certificate or its key cannot be read: ${(error as Error).message}`;
+    const what = `the certificate and its key cannot be used: ${(error as Error).message}`;
     throw new VisitRefusedError(409, 'TLS_UNREADABLE', what, 'See api.certificate and api.key.');
   }
 }

@@ -71,9 +71,10 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
     const visitor = guard.identify(request);
     visitors.set(request, visitor);
     onKnown(request.socket);
-    answers.watch(visitor.id, response);
+    // A sign-out is answered.
     if (path === '/v1/session' || path.startsWith('/v1/session/'))
       return answerSession(request, response, visitor);
+    answers.watch(visitor.id, response);
     if (kind === 'mcp')
       return mcp.answer(request, response, {
         owner: visitor.id,

@@ -16,8 +16,7 @@ export async function decideApproval(
   given: string,
   decision: ApprovalDecision,
 ): Promise<ApprovalRow> {
-  const approval = findApproval(engine, given);
-  if (approval.status !== 'open') throw closed(approval);
+  const approval = findOpenApproval(engine, given);
   if (await engine.approvals.decide(approval.approvalId, decision)) return approval;
   const host = engine.ledger.run(approval.runId)?.host ?? '';
   const reply = await engine.hosts.order(host, {
@@ -31,7 +30,13 @@ export async function decideApproval(
 }
 
 /** The waiting call that is meant. Throws ApprovalClosedError. */
-export function findApproval(engine: Engine, given: string): ApprovalRow {
+export function findOpenApproval(engine: Engine, given: string): ApprovalRow {
+  const approval = findApproval(engine, given);
+  if (approval.status !== 'open') throw closed(approval);
+  return approval;
+}
+
+function findApproval(engine: Engine, given: string): ApprovalRow {
   const { ledger } = engine;
   const open = listApprovals(ledger, { openOnly: true });
   if (given === 'latest') {

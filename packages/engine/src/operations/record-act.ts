@@ -4,7 +4,7 @@ import { definedOnly } from '@caisson/protocol';
 import type { OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
 import { isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
-import { findApproval } from './decide-approval.ts';
+import { findOpenApproval } from './decide-approval.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 
 /** What a person or a program decides about work that is there. */
@@ -23,11 +23,16 @@ export type Act = OperationName | 'stop' | 'reload';
 type Input = Readonly<Record<string, unknown>>;
 
 const MAX_CLIENT = 100;
+const DECIDED = ['allow', 'deny'] as const;
 const NAMED = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow', 'session'];
+
+/** Looked up once: a directory of a network may be slow. */
+let account: string | null = null;
 
 /** Who opens the socket or the state folder: only this account can. */
 export function localActor(client?: string): Actor {
-  return { by: findAccount(), ...definedOnly({ client: client?.slice(0, MAX_CLIENT) }) };
+  account ??= findAccount();
+  return { by: account, ...definedOnly({ client: client?.slice(0, MAX_CLIENT) }) };
 }
 
 function findAccount(): string {
@@ -41,7 +46,8 @@ function findAccount(): string {
 export async function recordAct(engine: Engine, actor: Actor, operation: Act, input: Input): Promise<void> {
   const streamId = findStream(engine, operation, input);
   const target = NAMED.map((member) => input[member]).find((value) => typeof value === 'string');
-  const data = { ...actor, operation, ...definedOnly({ target }) };
+  const decision = DECIDED.find((one) => one === input['decision']);
+  const data = { ...actor, operation, ...definedOnly({ target, decision }) };
   await engine.recorder.of(streamId).append('visitor.acted', data, NO_ATTEMPT);
 }
 
@@ -54,7 +60,7 @@ export function passFull(error: unknown): void {
 function findStream(engine: Engine, operation: Act, { run, approval, question }: Input): string | null {
   const { ledger } = engine;
   if (typeof run === 'string') return resolveRunId(ledger, run);
-  if (operation === 'decide' && typeof approval === 'string') return findApproval(engine, approval).runId;
+  if (operation === 'decide' && typeof approval === 'string') return findOpenApproval(engine, approval).runId;
   if (typeof question !== 'string') return null;
   const found = ledger.question(question);
   if (found !== null) return found.runId;

@@ -27,7 +27,7 @@ export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor):
       return caisson.answer(question, answer);
     },
     async decide(approval, decision) {
-      await record('decide', { approval });
+      await record('decide', { approval, decision });
       return caisson.decide(approval, decision);
     },
     async cancel(run, how) {
