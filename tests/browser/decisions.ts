@@ -70,7 +70,10 @@ function describeAnswers(at: () => Stage): void {
     await page.setViewportSize({ width: 1280, height: 480 });
     await go('');
     const tea = page.locator('.inbox-card', { hasText: 'Order 40 boxes of tea?' });
-    await tea.getByRole('button', { name: 'yes' }).click();
+    const yes = tea.getByRole('button', { name: 'yes' });
+    // At the edge of the window: the rest of its card is out of sight.
+    await yes.evaluate((button) => button.scrollIntoView({ block: 'end' }));
+    await yes.click();
     await tea.waitFor({ state: 'detached', timeout: SEEN_MS });
     const threads = async () => (await scene.project.caisson('threads', 'list')).stdout;
     await until('the thread goes on', async () => !(await threads()).includes('waiting'));
