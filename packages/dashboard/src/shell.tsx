@@ -14,7 +14,6 @@ import { parseRoute, type Route } from './router/route.ts';
 import { RunPage } from './run/run-page.tsx';
 import { RunsPage } from './runs/runs-page.tsx';
 import { useKeys } from './ui/keys.ts';
-import { EmptyState } from './ui/notices.tsx';
 import { useTheme } from './ui/theme.ts';
 
 const PAGES = [
@@ -66,11 +65,12 @@ function Page({ route }: { route: Route }) {
       return <DoctorPage />;
     case 'missing':
       return (
-        <EmptyState title="There is no such page">
+        <div className="page">
+          <h1>There is no such page</h1>
           <p>
             Go to the <Link to="/">inbox</Link> or to the <Link to="/runs">runs</Link>.
           </p>
-        </EmptyState>
+        </div>
       );
   }
 }

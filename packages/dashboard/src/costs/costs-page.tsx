@@ -3,12 +3,21 @@ import type { SpendRow } from '../api/answers.ts';
 import { useQueryParams } from '../router/location.ts';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { Facts } from '../ui/facts.tsx';
-import { formatCount, formatUsd, plural } from '../ui/format.ts';
+import { formatCount, formatUsd, plural, usesModel } from '../ui/format.ts';
 import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
 import { Section } from '../ui/section.tsx';
 import { Caps } from './caps.tsx';
 import { DayChart } from './day-chart.tsx';
-import { agentOf, byCost, groupSpend, modelsOf, sumSpend, type SpendSum } from './group-spend.ts';
+import {
+  agentOf,
+  byCost,
+  fillDays,
+  formatSum,
+  groupSpend,
+  modelsOf,
+  sumSpend,
+  type SpendSum,
+} from './group-spend.ts';
 import { useCosts, type Costs } from './use-costs.ts';
 
 const GROUPS: Readonly<Record<string, (row: SpendRow) => string>> = {
@@ -56,7 +65,7 @@ function CostsBody({ costs }: { costs: Costs }) {
       ) : (
         <>
           <Section title="By day">
-            <DayChart days={days.slice(-60)} />
+            <DayChart days={fillDays(days, Date.now())} />
             <SpendTable label="By day" title="Day (UTC)" sums={days.toReversed()} />
           </Section>
           <Section
@@ -81,10 +90,11 @@ function Now({ costs: { spend, recent } }: { costs: Costs }) {
     today,
     spend.filter(({ day }) => day === today),
   );
-  const known = recent.flatMap((run) => run.costUsd ?? run.live?.costUsd ?? []);
-  const unknown = recent.length - known.length;
+  const asking = recent.filter(usesModel);
+  const known = asking.flatMap((run) => run.costUsd ?? run.live?.costUsd ?? []);
+  const unknown = asking.length - known.length;
   const rate =
-    recent.length > 0 && known.length === 0 ? null : known.reduce((total, cost) => total + cost, 0);
+    asking.length > 0 && known.length === 0 ? null : known.reduce((total, cost) => total + cost, 0);
   return (
     <Facts
       facts={[
@@ -103,7 +113,7 @@ function SumWords({ sum }: { sum: SpendSum }) {
   if (sum.runs === 0) return 'nothing';
   return (
     <>
-      {formatUsd(sum.costUsd, sum.isEstimate)}
+      {formatSum(sum)}
       {sum.unknownCosts > 0 && sum.costUsd !== null ? (
         <span className="faint"> + {sum.unknownCosts} unknown</span>
       ) : null}
@@ -126,7 +136,7 @@ function GroupChoice({ group, onChange }: { group: string; onChange: (group: str
 function SpendTable({ label, title, sums }: { label: string; title: string; sums: readonly SpendSum[] }) {
   const columns: Column<SpendSum>[] = [
     { title, cell: ({ name }) => name },
-    { title: 'Cost', isNumber: true, cell: ({ costUsd, isEstimate }) => formatUsd(costUsd, isEstimate) },
+    { title: 'Cost', isNumber: true, cell: formatSum },
     {
       title: 'Unknown',
       isNumber: true,

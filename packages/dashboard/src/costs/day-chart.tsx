@@ -1,24 +1,29 @@
-import { formatUsd } from '../ui/format.ts';
-import type { SpendSum } from './group-spend.ts';
+import { formatSum, type SpendSum } from './group-spend.ts';
 
 const HEIGHT = 96;
 const STEP = 14;
 
-/** A bar for each day. The table below it says the same. */
+/** A bar for each day, today last. The table below it says the same. */
 export function DayChart({ days }: { days: readonly SpendSum[] }) {
   const most = Math.max(...days.map(({ costUsd }) => costUsd ?? 0), 0.01);
   return (
-    <svg
-      className="day-chart"
-      preserveAspectRatio="xMinYMax"
-      viewBox={`0 0 ${Math.max(days.length, 14) * STEP} ${HEIGHT}`}
-      role="img"
-      aria-label="Cost of each day"
-    >
-      {days.map((day, index) => (
-        <DayBar key={day.name} day={day} x={index * STEP} share={(day.costUsd ?? 0) / most} />
-      ))}
-    </svg>
+    <figure className="day-figure">
+      <svg
+        className="day-chart"
+        preserveAspectRatio="none"
+        viewBox={`0 0 ${days.length * STEP} ${HEIGHT}`}
+        role="img"
+        aria-label="Cost of each day"
+      >
+        {days.map((day, index) => (
+          <DayBar key={day.name} day={day} x={index * STEP} share={(day.costUsd ?? 0) / most} />
+        ))}
+      </svg>
+      <figcaption className="spread faint small">
+        <span>{days[0]?.name}</span>
+        <span>{days.at(-1)?.name}</span>
+      </figcaption>
+    </figure>
   );
 }
 
@@ -26,14 +31,13 @@ function DayBar({ day, x, share }: { day: SpendSum; x: number; share: number }) 
   const height = Math.max(2, share * (HEIGHT - 4));
   return (
     <rect
-      className={day.costUsd === null ? 'unknown' : ''}
+      className={day.costUsd === null || day.runs === 0 ? 'unknown' : ''}
       x={x}
       y={HEIGHT - height}
       width={STEP - 4}
       height={height}
-      rx={2}
     >
-      <title>{`${day.name}: ${formatUsd(day.costUsd, day.isEstimate)}`}</title>
+      <title>{`${day.name}: ${formatSum(day)}`}</title>
     </rect>
   );
 }

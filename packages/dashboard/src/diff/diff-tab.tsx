@@ -1,6 +1,10 @@
 import { useMemo, useState } from 'react';
+import type { ListedRun } from '../api/answers.ts';
 import { useApp } from '../live/app-context.ts';
 import { useAnswer } from '../live/use-answer.ts';
+import { Link } from '../router/link.tsx';
+import { runPath } from '../router/route.ts';
+import { shortId } from '../ui/format.ts';
 import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
 import { VirtualRows } from '../ui/virtual-rows.tsx';
 import { ApplyPanel } from './apply-panel.tsx';
@@ -17,6 +21,8 @@ interface DiffTabProps {
   readonly task: string;
   readonly isEnded: boolean;
   readonly appliedAt?: string | undefined;
+  /** The run whose work it goes on with. */
+  readonly continues?: string | undefined;
 }
 
 export function DiffTab(props: DiffTabProps) {
@@ -27,12 +33,7 @@ export function DiffTab(props: DiffTabProps) {
       ? parsePatch(await new Response(await client.open(`/v1/runs/${runId}/patch`, {}, signal)).text())
       : [],
   );
-  if (!isEnded)
-    return (
-      <EmptyState title="There is no diff yet">
-        <p>The patch of a run is taken when it ends. Until then the log shows what the agent does.</p>
-      </EmptyState>
-    );
+  if (!isEnded) return <NoDiffYet continues={props.continues} />;
   if (problem !== null) return <ProblemNotice problem={problem} />;
   if (value === null) return <Loading what="the diff" />;
   if (value.length === 0)
@@ -45,7 +46,41 @@ export function DiffTab(props: DiffTabProps) {
   return <Diff key={runId} {...props} files={value} />;
 }
 
-function Diff({ files, runId, task, isEnded, appliedAt }: DiffTabProps & { files: readonly PatchFile[] }) {
+function NoDiffYet({ continues }: { continues: string | undefined }) {
+  return (
+    <EmptyState title="There is no diff yet">
+      <p>
+        The patch of a run is taken when it ends. Until then the log shows what the agent does, and{' '}
+        <b>Message…</b> reaches it.
+      </p>
+      {continues === undefined ? null : (
+        <p>
+          It goes on with the work of <Link to={runPath(continues, 'diff')}>{shortId(continues)}</Link>:
+          comments on that diff can be sent to it.
+        </p>
+      )}
+    </EmptyState>
+  );
+}
+
+/** The run under way that goes on with the work of this one; null for none. */
+function useFollower(runId: string): string | null {
+  const { client } = useApp();
+  const { value } = useAnswer(
+    `follower:${runId}`,
+    (signal) =>
+      client.get<ListedRun[]>(
+        '/v1/runs',
+        { continues: runId, status: 'running', newestFirst: true, limit: 1 },
+        signal,
+      ),
+    ({ type }) => /^(dispatch|attempt)\./.test(type),
+  );
+  return value?.[0]?.runId ?? null;
+}
+
+function Diff({ files, runId, task, appliedAt }: DiffTabProps & { files: readonly PatchFile[] }) {
+  const follower = useFollower(runId);
   const [choice, setChoice] = useState(() => chooseAll(files));
   const [open, setOpen] = useState(() => findOpenAtFirst(files));
   const [comments, setComments] = useState<Comments>(new Map());
@@ -63,7 +98,7 @@ function Diff({ files, runId, task, isEnded, appliedAt }: DiffTabProps & { files
       <SendComments
         runId={runId}
         task={task}
-        isEnded={isEnded}
+        follower={follower}
         comments={comments}
         onSent={() => setComments(new Map())}
       />

@@ -12,13 +12,14 @@ import { describeComments, type Comments } from './comments.ts';
 interface SendCommentsProps {
   readonly runId: string;
   readonly task: string;
-  readonly isEnded: boolean;
+  /** The run that goes on with this work now. */
+  readonly follower: string | null;
   readonly comments: Comments;
   onSent(): void;
 }
 
-/** Comments go to a running agent as a message; of an ended one they become the next task. */
-export function SendComments({ runId, task, isEnded, comments, onSent }: SendCommentsProps) {
+/** Comments become the next task. While another run goes on with this work, they can go to its agent as a message. */
+export function SendComments({ runId, task, follower, comments, onSent }: SendCommentsProps) {
   const { client } = useApp();
   const action = useAction();
   const text = describeComments(comments);
@@ -26,40 +27,42 @@ export function SendComments({ runId, task, isEnded, comments, onSent }: SendCom
     void action.run(async () => {
       const next = await work();
       onSent();
-      if (next !== runId) navigate(runPath(next));
+      navigate(runPath(next));
     });
-  const send = async () => {
-    await client.send('POST', `/v1/runs/${runId}/messages`, { body: text });
-    return runId;
+  const sendTo = async (running: string) => {
+    await client.send('POST', `/v1/runs/${running}/messages`, { body: text });
+    return running;
   };
   if (comments.size === 0) return null;
   return (
     <Section title={plural(comments.size, 'comment')}>
       <AgentText text={text} label="The message" />
       <div className="actions">
-        {isEnded ? (
-          <>
-            <button
-              type="button"
-              className="primary"
-              disabled={action.isBusy}
-              onClick={() => go(() => retryRun(client, runId, { text }))}
-            >
-              Continue its work with them
-            </button>
-            <button
-              type="button"
-              disabled={action.isBusy}
-              onClick={() => go(() => retryRun(client, runId, { task: `${task}\n\n${text}` }))}
-            >
-              Retry from the start with them
-            </button>
-          </>
-        ) : (
-          <button type="button" className="primary" disabled={action.isBusy} onClick={() => go(send)}>
-            Send them to the agent
+        {follower === null ? null : (
+          <button
+            type="button"
+            className="primary"
+            disabled={action.isBusy}
+            onClick={() => go(() => sendTo(follower))}
+          >
+            Send them to the agent that goes on with it
           </button>
         )}
+        <button
+          type="button"
+          className={follower === null ? 'primary' : ''}
+          disabled={action.isBusy}
+          onClick={() => go(() => retryRun(client, runId, { text }))}
+        >
+          Continue its work with them
+        </button>
+        <button
+          type="button"
+          disabled={action.isBusy}
+          onClick={() => go(() => retryRun(client, runId, { task: `${task}\n\n${text}` }))}
+        >
+          Retry from the start with them
+        </button>
       </div>
       <ProblemNotice problem={action.problem} />
     </Section>

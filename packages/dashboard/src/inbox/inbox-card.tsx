@@ -22,17 +22,24 @@ interface CardProps {
 
 export function InboxCard(props: CardProps) {
   const element = useRef<HTMLLIElement>(null);
+  const isPressed = useRef(false);
   const { isChosen, onChoose } = props;
   useEffect(() => {
-    if (isChosen) element.current?.scrollIntoView({ block: 'nearest' });
+    // What is pressed stays under the pointer: a button that moves away is not clicked.
+    if (isChosen && !isPressed.current) element.current?.scrollIntoView({ block: 'nearest' });
+    isPressed.current = false;
   }, [isChosen]);
+  const press = () => {
+    isPressed.current = !isChosen;
+    onChoose();
+  };
   return (
     <li
       ref={element}
       className={`card inbox-card kind-${props.item.kind}`}
       aria-current={isChosen ? 'true' : undefined}
       onFocus={onChoose}
-      onPointerDown={onChoose}
+      onPointerDown={press}
     >
       <CardBody {...props} />
     </li>

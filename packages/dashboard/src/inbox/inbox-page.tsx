@@ -20,19 +20,27 @@ export function InboxPage() {
     [sources.value, hidden],
   );
   const { chosen, choose, hasJustMoved } = useChosen(items);
+  const sent = useRef(new Set<string>());
   const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
-    if (item.kind !== 'approval') return;
+    if (item.kind !== 'approval' || sent.current.has(item.id)) return;
+    sent.current.add(item.id); // it stays in the list for a moment
     void action
       .run(() => client.send('POST', `/v1/approvals/${item.id}/decision`, { decision }))
-      .then(() => sources.reload());
+      .then((isSent) => {
+        if (!isSent) sent.current.delete(item.id);
+        sources.reload();
+      });
   };
   useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || hasJustMoved() });
   return (
     <div className="page inbox">
       <h1>Inbox</h1>
       <p className="faint lead">
-        What waits for you. <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>a</kbd> allow, <kbd>d</kbd> deny or hide,{' '}
-        <kbd>Enter</kbd> open.
+        What waits for you.{' '}
+        <span className="key-hints">
+          <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>a</kbd> allow, <kbd>d</kbd> deny or hide, <kbd>Enter</kbd>{' '}
+          open.
+        </span>
       </p>
       <ProblemNotice problem={action.problem ?? sources.problem} />
       {sources.value === null && sources.problem === null ? <Loading what="the inbox" /> : null}

@@ -31,8 +31,15 @@ async function loadInbox(client: Client, signal: AbortSignal): Promise<InboxSour
   const open = done.filter(
     ({ appliedAt, forgottenAt }) => appliedAt === undefined && forgottenAt === undefined,
   );
+  forgetOthers(open);
   const areWork = await Promise.all(open.map((run) => hasPatch(client, run.runId, signal)));
   return { approvals, questions, failures, work: open.filter((_, index) => areWork[index]) };
+}
+
+/** Only of runs that are listed: a page may stay open for days. */
+function forgetOthers(listed: readonly ListedRun[]): void {
+  const ids = new Set(listed.map(({ runId }) => runId));
+  for (const runId of patched.keys()) if (!ids.has(runId)) patched.delete(runId);
 }
 
 async function hasPatch(client: Client, runId: string, signal: AbortSignal): Promise<boolean> {

@@ -57,10 +57,17 @@ function PoolBody({ pool: { status, runs } }: { pool: Pool }) {
             ['Up for', formatMs(status.uptimeMs)],
             ['Version', status.version],
             ['Process', status.pid],
-            ['Project', status.projectRoot],
-            ['State', status.stateDir],
-            ['Log', status.log ?? 'its terminal, or its service manager'],
             ['Drains until', status.drainsUntil === undefined ? undefined : formatTime(status.drainsUntil)],
+            ['Project', <code key="project">{status.projectRoot}</code>],
+            ['State', <code key="state">{status.stateDir}</code>],
+            [
+              'Log',
+              status.log === null ? (
+                'its terminal, or its service manager'
+              ) : (
+                <code key="log">{status.log}</code>
+              ),
+            ],
           ]}
         />
       </Section>

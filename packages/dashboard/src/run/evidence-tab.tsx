@@ -70,8 +70,8 @@ function Seal({ events, runId }: { events: readonly EventEnvelope[]; runId: stri
     <Facts
       facts={[
         ['Sealed', formatTime(seal.at)],
-        ['Key', <code key="key">{seal.keyId}</code>],
         ['Number in the chain', seal.chain?.number],
+        ['Key', <code key="key">{seal.keyId}</code>],
         ['Manifest', <code key="manifest">{seal.manifestRef}</code>],
       ]}
     />

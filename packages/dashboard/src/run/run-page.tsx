@@ -81,7 +81,15 @@ function TabBody({ tab, run, story, task }: BodyProps) {
     case 'log':
       return <LogTab runId={run.runId} />;
     case 'diff':
-      return <DiffTab runId={run.runId} task={task} isEnded={isEnded} appliedAt={run.applied?.at} />;
+      return (
+        <DiffTab
+          runId={run.runId}
+          task={task}
+          isEnded={isEnded}
+          appliedAt={run.applied?.at}
+          continues={findAccepted(story.events)?.continues}
+        />
+      );
     case 'evidence':
       return <EvidenceTab runId={run.runId} events={story.events} />;
   }

@@ -8,20 +8,30 @@ import { toQuery, type RunsFilter } from './runs-filter.ts';
 export const PAGE = 100;
 /** More than this is not read again one by one. */
 const MAX_ASKED = 100;
+/** A tab may stay open for days, and a list may be scrolled for hours: more are not kept. */
+export const MAX_KEPT = 10_000;
 
 export interface PagerState {
   readonly runs: readonly ListedRun[];
   readonly isLoading: boolean;
   /** There is nothing behind the last run. */
   readonly isWhole: boolean;
+  /** No more are kept. What follows is reached by a filter, or from the other end. */
+  readonly isFull: boolean;
+  /** How many have come on top of the first page so far. */
+  readonly onTop: number;
   readonly problem: ProblemError | null;
 }
+
+const NOTHING: PagerState = {
+  ...{ runs: [], isLoading: false, isWhole: false, isFull: false, onTop: 0, problem: null },
+};
 
 export class RunPager {
   readonly #client: Client;
   readonly #filter: RunsFilter;
   readonly #listeners = new Set<() => void>();
-  #state: PagerState = { runs: [], isLoading: false, isWhole: false, problem: null };
+  #state = NOTHING;
 
   constructor(client: Client, filter: RunsFilter) {
     this.#client = client;
@@ -38,23 +48,33 @@ export class RunPager {
   };
 
   async loadMore(): Promise<void> {
-    if (this.#state.isLoading || this.#state.isWhole) return;
+    if (this.#state.isLoading || this.#state.isWhole || this.#state.isFull) return;
     this.#set({ isLoading: true });
     const after = this.#state.runs.at(-1)?.runId;
     await this.#try(async () => {
       const page = await this.#read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-      this.#set({ runs: appendPage(this.#state.runs, page), isWhole: page.length < PAGE });
+      this.#keep(appendPage(this.#state.runs, page), { isWhole: page.length < PAGE });
     });
     this.#set({ isLoading: false });
   }
 
   /** Reads the newest again: there are new ones, or events were missed. */
   async refreshHead(): Promise<void> {
+    if (this.#filter.order === 'oldest') return await this.#readOn();
     await this.#try(async () => {
       const head = await this.#read({ limit: PAGE });
+      const before = this.#state.runs.length;
       const { runs, isAnew } = mergeHead(this.#state.runs, head);
-      this.#set({ runs, ...(isAnew ? { isWhole: head.length < PAGE } : {}) });
+      if (isAnew) this.#keep(runs, { isWhole: head.length < PAGE });
+      else this.#keep(runs, { onTop: this.#state.onTop + runs.length - before });
     });
+  }
+
+  /** With the oldest first, new ones come behind the last. */
+  async #readOn(): Promise<void> {
+    if (!this.#state.isWhole) return;
+    this.#set({ isWhole: false });
+    await this.loadMore();
   }
 
   async refresh(ids: ReadonlySet<string>): Promise<void> {
@@ -71,6 +91,13 @@ export class RunPager {
 
   #read(page: Record<string, string | number>): Promise<ListedRun[]> {
     return this.#client.get<ListedRun[]>('/v1/runs', { ...toQuery(this.#filter, Date.now()), ...page });
+  }
+
+  #keep(runs: readonly ListedRun[], changes: Partial<PagerState>): void {
+    const isCut = runs.length > MAX_KEPT;
+    const kept = isCut ? runs.slice(0, MAX_KEPT) : runs;
+    const isWhole = !isCut && (changes.isWhole ?? this.#state.isWhole);
+    this.#set({ ...changes, runs: kept, isWhole, isFull: kept.length === MAX_KEPT && !isWhole });
   }
 
   async #try(work: () => Promise<void>): Promise<void> {

@@ -2,7 +2,7 @@ import type { ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatAgo, formatMs, formatTime, formatUsd } from '../ui/format.ts';
+import { firstLine, formatAgo, formatMs, formatTime, formatUsd, usesModel } from '../ui/format.ts';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { describeState } from './why-waiting.ts';
 
@@ -59,7 +59,7 @@ export function RunRow({ run, index, isChosen, isMarked, nowMs, onMark }: RunRow
         {durationOf(run, nowMs)}
       </span>
       <span role="cell" className="number">
-        {formatUsd(cost, run.costIsEstimate)}
+        {usesModel(run) ? formatUsd(cost, run.costIsEstimate) : ''}
       </span>
     </div>
   );
@@ -69,7 +69,11 @@ export function RunRowHead() {
   return (
     <div className="run-row run-head" role="row" aria-rowindex={1}>
       {['', 'Status', 'Task', 'Agent', 'Session', 'Started', 'Took', 'Cost'].map((title, index) => (
-        <span key={title} role="columnheader" className={index > 2 && index < 7 ? 'wide' : ''}>
+        <span
+          key={title}
+          role="columnheader"
+          className={`${index > 2 && index < 7 ? 'wide' : ''} ${index > 5 ? 'number' : ''}`}
+        >
           {title === '' ? <span className="visually-hidden">Mark</span> : title}
         </span>
       ))}

@@ -8,6 +8,8 @@ export interface RunsFilter {
   readonly session: string;
   readonly text: string;
   readonly time: string;
+  /** Which end of the list comes first: a ledger of many years has two. */
+  readonly order: 'newest' | 'oldest';
 }
 
 export const TIMES: Readonly<Record<string, number>> = {
@@ -26,20 +28,21 @@ export function parseFilter(params: URLSearchParams): RunsFilter {
     session: read('session'),
     text: read('text'),
     time: Object.hasOwn(TIMES, read('time')) ? read('time') : '',
+    order: read('order') === 'oldest' ? 'oldest' : 'newest',
   };
 }
 
 export function isFiltered(filter: RunsFilter): boolean {
-  const { status, ...rest } = filter;
+  const { status, order: _order, ...rest } = filter;
   return status.length > 0 || Object.values(rest).some((value) => value !== '');
 }
 
-export function toQuery({ status, time, ...rest }: RunsFilter, nowMs: number): Query {
+export function toQuery({ status, time, order, ...rest }: RunsFilter, nowMs: number): Query {
   const ms = TIMES[time];
   return {
     ...rest,
     status: status.join(','),
     since: ms === undefined ? undefined : new Date(nowMs - ms).toISOString(),
-    newestFirst: true,
+    newestFirst: order === 'newest',
   };
 }

@@ -34,6 +34,16 @@ export function RunsFilters({ filter, isGrouped, change }: RunsFiltersProps) {
           ))}
         </select>
       </label>
+      <label className="field">
+        Order
+        <select
+          value={filter.order}
+          onChange={({ target }) => change({ order: target.value === 'oldest' ? 'oldest' : null })}
+        >
+          <option value="newest">newest</option>
+          <option value="oldest">oldest</option>
+        </select>
+      </label>
       <label className="check">
         <input
           type="checkbox"

@@ -8,10 +8,10 @@ import { useNow } from '../ui/use-now.ts';
 import { VirtualRows } from '../ui/virtual-rows.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { toRows, type RunsRow } from './run-list.ts';
-import type { RunPager } from './run-pager.ts';
+import type { PagerState, RunPager } from './run-pager.ts';
 import { RunRow, RunRowHead } from './run-row.tsx';
 import { RunsFilters } from './runs-filters.tsx';
-import { isFiltered, parseFilter } from './runs-filter.ts';
+import { isFiltered, parseFilter, type RunsFilter } from './runs-filter.ts';
 import { useMarks, type Marks } from './use-marks.ts';
 import { useRuns } from './use-runs.ts';
 
@@ -33,9 +33,7 @@ export function RunsPage() {
       <div className="spread">
         <h1>Runs</h1>
         <span className="faint" role="status">
-          {isWhole
-            ? plural(runs.length, 'run')
-            : `${runs.length.toLocaleString('en-US')} loaded; more as you scroll`}
+          {describeLoaded(pager.state, filter)}
         </span>
       </div>
       <RunsFilters filter={filter} isGrouped={isGrouped} change={change} />
@@ -43,21 +41,30 @@ export function RunsPage() {
       <ProblemNotice problem={problem} />
       {runs.length === 0 && !isWhole && problem === null ? <Loading what="the runs" /> : null}
       {runs.length === 0 && isWhole ? <NoRuns isFiltered={isFiltered(filter)} /> : null}
-      {runs.length === 0 ? null : <RunsTable rows={rows} pager={pager} marks={marks} />}
+      {runs.length === 0 ? null : <RunsTable rows={rows} isGrouped={isGrouped} pager={pager} marks={marks} />}
     </div>
   );
 }
 
+function describeLoaded({ runs, isWhole, isFull }: PagerState, { order }: RunsFilter): string {
+  if (isWhole) return plural(runs.length, 'run');
+  const count = runs.length.toLocaleString('en-US');
+  if (!isFull) return `${count} loaded; more as you scroll`;
+  const other = order === 'newest' ? 'oldest' : 'newest';
+  return `The ${order} ${count}. For others narrow the list, or show the ${other} first`;
+}
+
 interface TableProps {
   readonly rows: readonly RunsRow[];
+  readonly isGrouped: boolean;
   readonly pager: RunPager;
   readonly marks: Marks;
 }
 
-function RunsTable({ rows, pager, marks }: TableProps) {
+function RunsTable({ rows, isGrouped, pager, marks }: TableProps) {
   const now = useNow();
-  const [chosen, setChosen] = useState<number | null>(null);
-  useRunsKeys(rows, chosen, setChosen, marks);
+  const [chosen, choose] = useChosenRow(rows);
+  useRunsKeys(rows, chosen, choose, marks);
   const { length } = rows;
   const reach = useCallback(
     (last: number) => {
@@ -83,10 +90,26 @@ function RunsTable({ rows, pager, marks }: TableProps) {
       className="runs-table"
       header={<RunRowHead />}
       shown={chosen}
+      onTop={isGrouped ? 0 : pager.state.onTop}
       onReach={reach}
       renderRow={renderRow}
     />
   );
+}
+
+/** The row of the chosen run: it stays that run when others come on top. */
+function useChosenRow(rows: readonly RunsRow[]): [number | null, (index: number) => void] {
+  const [key, setKey] = useState<string | null>(null);
+  const index = useMemo(() => (key === null ? -1 : rows.findIndex((row) => keyOf(row) === key)), [rows, key]);
+  const choose = (wanted: number) => {
+    const row = rows[wanted];
+    setKey(row === undefined ? null : keyOf(row));
+  };
+  return [index === -1 ? null : index, choose];
+}
+
+function keyOf(row: RunsRow): string {
+  return row.kind === 'run' ? row.run.runId : `session:${row.session}`;
 }
 
 function SessionRow({ session, count }: { session: string; count: number }) {

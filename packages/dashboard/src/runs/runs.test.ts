@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ListedRun } from '../api/answers.ts';
 import type { Client, Query } from '../api/client.ts';
 import { appendPage, mergeHead, toRows, updateRuns } from './run-list.ts';
-import { PAGE, RunPager } from './run-pager.ts';
+import { MAX_KEPT, PAGE, RunPager } from './run-pager.ts';
 import { isFiltered, parseFilter, toQuery } from './runs-filter.ts';
 
 const run = (offset: number, more: Partial<ListedRun> = {}): ListedRun => ({
@@ -89,4 +89,25 @@ test('an error is shown, and the next success removes it', async () => {
   isBroken = false;
   await pager.loadMore();
   expect([pager.state.problem, pager.state.runs.length]).toEqual([null, 1]);
+});
+
+test('only so many runs are kept, however many come or are scrolled through', async () => {
+  const { client, all } = createHost(2 * MAX_KEPT);
+  const pager = new RunPager(client, parseFilter(new URLSearchParams()));
+  for (let page = 0; page < (2 * MAX_KEPT) / PAGE; page += 1) await pager.loadMore();
+  expect([pager.state.runs.length, pager.state.isFull, pager.state.isWhole]).toEqual([MAX_KEPT, true, false]);
+  all.unshift(run(2 * MAX_KEPT + 2), run(2 * MAX_KEPT + 1));
+  await pager.refreshHead();
+  expect([pager.state.runs.length, pager.state.onTop]).toEqual([MAX_KEPT, 2]);
+  expect(ids(pager.state.runs)[0]).toBe(2 * MAX_KEPT + 2);
+});
+
+test('with the oldest first, new runs come behind the last', async () => {
+  const { client, all } = createHost(2);
+  const pager = new RunPager(client, parseFilter(new URLSearchParams('order=oldest')));
+  all.reverse();
+  await pager.loadMore();
+  all.push(run(3));
+  await pager.refreshHead();
+  expect(ids(pager.state.runs)).toEqual([1, 2, 3]);
 });

@@ -5,6 +5,11 @@ export function formatUsd(value: number | null | undefined, isEstimate = false):
   return `${isEstimate ? '≈ ' : ''}$${value.toFixed(digits)}`;
 }
 
+/** A plain command asks no model: its cost is not unknown, there is none. */
+export function usesModel({ runtime, costUsd }: { runtime?: string; costUsd?: number | null }): boolean {
+  return runtime !== 'command' || typeof costUsd === 'number';
+}
+
 export function formatCount(value: number): string {
   if (value < 10_000) return value.toLocaleString('en-US');
   if (value < 1_000_000) return `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
@@ -28,10 +33,14 @@ export function formatMs(ms: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return joinUnits(minutes, 'min', Math.round(seconds % 60), 's');
   const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours < 48) return joinUnits(hours, 'h', minutes % 60, 'min');
+  return joinUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function joinUnits(big: number, bigUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`;
 }
 
 export function formatAgo(at: string, nowMs: number): string {

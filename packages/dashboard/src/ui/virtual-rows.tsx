@@ -11,6 +11,8 @@ interface VirtualRowsProps {
   readonly followsEnd?: boolean;
   /** The row to bring into view when it changes. */
   readonly shown?: number | null;
+  /** How many rows have come on top so far: what is looked at stays in its place. */
+  readonly onTop?: number;
   onReach?(last: number): void;
   renderRow(index: number): ReactNode;
 }
@@ -26,6 +28,7 @@ export function VirtualRows({
   label,
   followsEnd = false,
   shown = null,
+  onTop = 0,
   onReach,
   ...props
 }: VirtualRowsProps) {
@@ -40,6 +43,7 @@ export function VirtualRows({
     if (followsEnd && isAtEnd.current && box.current !== null)
       box.current.scrollTop = box.current.scrollHeight;
   }, [followsEnd, rows]);
+  useStill(box, onTop * rowPx);
   useEffect(() => {
     if (shown !== null && box.current !== null) bringIntoView(box.current, shown, rowPx);
   }, [shown, rowPx]);
@@ -75,6 +79,16 @@ export function VirtualRows({
       </div>
     </div>
   );
+}
+
+/** Scrolls by what came on top, unless the top itself is looked at. */
+function useStill(box: { readonly current: HTMLDivElement | null }, topPx: number): void {
+  const before = useRef(topPx);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null && element.scrollTop > 0) element.scrollTop += topPx - before.current;
+    before.current = topPx;
+  }, [box, topPx]);
 }
 
 function useMeasuredBox(

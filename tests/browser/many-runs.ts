@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { fillLedger } from '../../bench/read-model/fill-ledger.ts';
+import { fillRuns } from './fill-runs.ts';
+import { SEEN_MS, type Stage } from './open-page.ts';
+
+const LIMIT_MS = 120_000;
+const MANY = 100_000;
+/** Runs whose events come while the page is open: a night of a busy project, in short. */
+const BURST = 500;
+const MAX_GROWTH_BYTES = 6_000_000;
+
+export function describeManyRuns(at: () => Stage): void {
+  it('a hundred thousand runs: both ends, scrolling and searching', { timeout: LIMIT_MS }, async () => {
+    const { scene, page, go } = at();
+    fillRuns(scene.project.root, MANY);
+    await go('runs');
+    const table = page.getByRole('table', { name: 'Runs' });
+    await table.getByText('true # after').first().waitFor({ timeout: SEEN_MS });
+    await table.focus();
+    for (const loaded of ['200', '300', '400']) {
+      await page.keyboard.press('End');
+      await page.getByText(`${loaded} loaded; more as you scroll`).waitFor({ timeout: SEEN_MS });
+    }
+    expect(await table.locator('.run-row').count()).toBeLessThan(100);
+    await page.getByLabel('Order').selectOption('oldest');
+    await table.getByText('old run 1', { exact: true }).waitFor({ timeout: SEEN_MS });
+    await page.getByLabel('Order').selectOption('newest');
+    await page.getByLabel('Search tasks').fill('old run 54321');
+    await page.getByText('1 run', { exact: true }).waitFor({ timeout: SEEN_MS });
+    expect(await table.locator('.run-row', { hasText: 'old run 54321' }).count()).toBe(1);
+    await go('');
+    await go('costs');
+  });
+
+  it(
+    'the memory of a page that stays open does not grow with what happens',
+    { timeout: LIMIT_MS },
+    async () => {
+      const { scene, page, go } = at();
+      const ledger = join(scene.project.root, '.caisson', 'ledger.db');
+      await go('runs');
+      const burst = async (): Promise<number> => {
+        const ids = await fillLedger(ledger, BURST);
+        await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor({ timeout: SEEN_MS });
+        return await measureHeap(page);
+      };
+      await burst();
+      const before = await burst();
+      for (let count = 0; count < 3; count += 1) await burst();
+      expect((await burst()) - before).toBeLessThan(MAX_GROWTH_BYTES);
+    },
+  );
+}
+
+async function measureHeap(page: Page): Promise<number> {
+  const client = await page.context().newCDPSession(page);
+  await client.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await client.send('Runtime.getHeapUsage');
+  await client.detach();
+  return usedSize;
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { until } from '../e2e/open-project.ts';
+import { SEEN_MS, type Stage } from './open-page.ts';
+
+const LIMIT_MS = 120_000;
+
+export function describeRestart(at: () => Stage): void {
+  it('what happened while the daemon was gone is there, once', { timeout: LIMIT_MS }, async () => {
+    const { scene, page, go } = at();
+    const { project } = scene;
+    await go('runs');
+    await project.caisson('run', '--', 'sh', '-c', 'true # before');
+    await page.getByText('true # before').first().waitFor({ timeout: SEEN_MS });
+    const { pid } = JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as { pid: number };
+    process.kill(pid, 'SIGKILL');
+    await page.getByText('The host does not answer').waitFor({ timeout: SEEN_MS });
+    await project.caisson('run', '--no-daemon', '--', 'sh', '-c', 'true # meanwhile');
+    await project.caisson('up', '-d');
+    await project.caisson('run', '--', 'sh', '-c', 'true # after');
+    await page.getByText('true # after').first().waitFor({ timeout: 60_000 });
+    for (const what of ['before', 'meanwhile', 'after'])
+      expect([what, await page.locator('[role=row]', { hasText: `# ${what}` }).count()]).toEqual([what, 1]);
+  });
+
+  it('an open page stays signed in: its token is changed before it ends', { timeout: LIMIT_MS }, async () => {
+    const { scene, page, go } = at();
+    await go('pool');
+    const read = (): Promise<{ token: string; expiresAt: string }> =>
+      page.evaluate(`JSON.parse(sessionStorage.getItem('caisson.session'))`);
+    const before = await read();
+    const soon = { ...before, expiresAt: new Date(Date.now() + 4000).toISOString() };
+    await page.evaluate((text) => sessionStorage.setItem('caisson.session', text), JSON.stringify(soon));
+    await page.reload();
+    await until('another token', async () => (await read()).token !== before.token);
+    expect(Date.parse((await read()).expiresAt)).toBeGreaterThan(Date.now() + 3_600_000);
+    const old = await fetch(`${scene.url}v1/runs?limit=1`, {
+      headers: { authorization: `Bearer ${before.token}` },
+    });
+    expect(old.status).toBe(401);
+    await page.getByRole('link', { name: 'Costs' }).click();
+    await page.getByRole('heading', { name: 'Caps' }).waitFor({ timeout: SEEN_MS });
+  });
+}
