@@ -4,6 +4,7 @@ import type { BudgetStanding, ListedRun, SpendRow } from '@caisson/engine';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { chromium, type Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { openHttp, type HttpFace } from '../e2e/open-http.ts';
 import { createProject, until, type Project } from '../e2e/project.ts';
 import { findChromium } from './find-chromium.ts';
 
@@ -43,7 +44,6 @@ async function createScene(): Promise<{ project: Project; ids: Ids }> {
   project.write('adapter.mjs', ADAPTER);
   await project.trust();
   await project.caisson('up', '-d');
-  onTestFinished(async () => void (await project.caisson('down', '--now')));
   const run = async (...args: string[]): Promise<string> => (await project.run(...args)).runId;
   const detach = async (...args: string[]): Promise<string> => {
     const { stdout, stderr } = await project.caisson('run', '--detach', ...args);
@@ -71,22 +71,15 @@ async function json<T>(project: Project, ...args: string[]): Promise<T> {
 const listed = (project: Project): Promise<ListedRun[]> => json(project, 'runs');
 
 /** Signed in, for a program and in a browser. */
-async function openFace(project: Project): Promise<{ page: Page; url: string; get: Get }> {
-  const { url, link } = await json<{ url: string; link: string }>(project, 'ui', '--no-open');
-  const { token } = await json<{ token: string }>(project, 'tokens', 'create', 'reader', '--scope', 'read');
+async function openFace(project: Project): Promise<Pick<HttpFace, 'url' | 'get'> & { readonly page: Page }> {
+  const { url, link, get } = await openHttp(project, 'read');
   const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] });
   onTestFinished(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
   await page.goto(link);
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-  const get: Get = async (path) => {
-    const answer = await fetch(new URL(path, url), { headers: { authorization: `Bearer ${token}` } });
-    return (await answer.json()) as never;
-  };
   return { page, url, get };
 }
-
-type Get = <T>(path: string) => Promise<T>;
 
 /** Beats change these between two readings. */
 function withoutBeats(runs: readonly ListedRun[]): unknown[] {

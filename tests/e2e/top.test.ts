@@ -155,6 +155,7 @@ test.each([
   ['ctrl-c', (top: Top) => top.type('\u0003')],
   ['SIGINT', (top: Top) => process.kill(top.pid(), 'SIGINT')],
   ['SIGHUP', (top: Top) => process.kill(top.pid(), 'SIGHUP')],
+  ['SIGQUIT', (top: Top) => process.kill(top.pid(), 'SIGQUIT')],
 ])('%s ends it and leaves the screen', { timeout: LIMIT_MS }, async (_, end) => {
   const top = openTop(createProject());
   await top.see('No runs yet');

@@ -3,7 +3,7 @@
  *
  * FS1  Only lines that changed are written, in one synchronized update, so that nothing flickers.
  * FS2  The screen is left before anything else is printed: at the exit, and before an uncaught error is reported.
- *      Only SIGKILL leaves no time for it.
+ *      Its caller turns signals into an exit; SIGKILL leaves no time for that.
  */
 import type { Line, Lines } from './painted.ts';
 

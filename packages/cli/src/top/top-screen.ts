@@ -13,12 +13,15 @@ import { tailRun, type Tail } from './tail-run.ts';
 import { takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
 
 const REDRAW_MS = 500;
+/** What would end the process at once otherwise, and leave its screen; those that ask it to stop are in stop-signals.ts. */
+const DEADLY = ['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM'] as const;
 
 export class TopScreen {
   #state: TopState;
   readonly #output: Output;
   readonly #ending = new AbortController();
   readonly #offSignals: () => void;
+  readonly #end = (): void => this.#ending.abort();
   #screen: FullScreen | null = null;
   #keyboard: Keyboard | null = null;
   #caisson: Caisson | null = null;
@@ -29,8 +32,9 @@ export class TopScreen {
   constructor(first: TopState, output: Output) {
     this.#state = first;
     this.#output = output;
-    this.#offSignals = onStopSignals(() => this.#ending.abort());
-    output.closed.addEventListener('abort', () => this.#ending.abort());
+    this.#offSignals = onStopSignals(this.#end);
+    for (const signal of DEADLY) process.on(signal, this.#end);
+    output.closed.addEventListener('abort', this.#end);
   }
 
   get ended(): AbortSignal {
@@ -92,6 +96,7 @@ export class TopScreen {
 
   close(): void {
     this.#offSignals();
+    for (const signal of DEADLY) process.off(signal, this.#end);
     process.off('SIGCONT', this.#resume);
     clearTimeout(this.#timer ?? undefined);
     this.#screen?.close();
@@ -100,10 +105,7 @@ export class TopScreen {
 
   #open(): void {
     this.#screen = this.#output.openScreen(() => this.#draw());
-    this.#keyboard = readKeys(
-      (key) => this.#press(key),
-      () => this.#ending.abort(),
-    );
+    this.#keyboard = readKeys((key) => this.#press(key), this.#end);
     process.on('SIGCONT', this.#resume);
   }
 
@@ -134,7 +136,7 @@ export class TopScreen {
   #obey(order: Order): void {
     switch (order.kind) {
       case 'quit':
-        return this.#ending.abort();
+        return this.#end();
       case 'repaint':
         return this.#screen?.forget();
       case 'suspend':
