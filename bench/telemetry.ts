@@ -1,6 +1,9 @@
 // What it costs to export the spans of a run: the same agent run, with a receiver and without one, in turns. Needs a build.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { openProject, type Project } from '../tests/e2e/open-project.ts';
 import type { BenchRow } from './bench-row.ts';
@@ -21,7 +24,10 @@ export async function run(): Promise<BenchRow[]> {
     const ratios: number[] = [];
     const times: [number, number][] = [];
     for (let pair = 0; pair <= PAIRS; pair += 1) {
-      const [without, withSpans] = [await time(plain), await time(traced)];
+      const isPlainFirst = pair % 2 === 0; // whoever comes second finds warmer caches
+      const first = await time(isPlainFirst ? plain : traced);
+      const second = await time(isPlainFirst ? traced : plain);
+      const [without, withSpans] = isPlainFirst ? [first, second] : [second, first];
       if (pair === 0) continue; // compiles
       ratios.push(withSpans / without);
       times.push([without, withSpans]);
@@ -37,11 +43,41 @@ export async function run(): Promise<BenchRow[]> {
         ratio,
         target: `<= ${MOST}x (median of ${PAIRS} pairs)`,
         met: ratio <= MOST,
+        details: [
+          `of both, ${(3 * ANSWER_MS) / 1000} s are the model's: as a difference, ${Math.round(median(times.map(([without, withSpans]) => withSpans - without)))} ms`,
+        ],
       },
+      await describeOff(model, await listen(ends), ends),
     ];
   } finally {
     for (const end of ends.toReversed()) await end();
   }
+}
+
+/** Which of its modules a run without a receiver loads: what the engine itself reports of each process. */
+async function describeOff(model: ModelServer, url: string, ends: (() => unknown)[]): Promise<BenchRow> {
+  const count = async (env: Record<string, string>): Promise<number> => {
+    const folder = await mkdtemp(join(tmpdir(), 'caisson-bench-loaded-'));
+    ends.push(() => rm(folder, { recursive: true, force: true }));
+    await time(openAgent(model, { ...env, NODE_V8_COVERAGE: folder }, ends));
+    const reports = await Promise.all(
+      (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+    );
+    return reports.flatMap(
+      (report) => report.match(/"url":"[^"]*(?:otel-export|@opentelemetry)[^"]*"/g) ?? [],
+    ).length;
+  };
+  const [off, on] = [await count({}), await count({ OTEL_EXPORTER_OTLP_ENDPOINT: url })];
+  return {
+    name: 'telemetry: modules of it that a run loads when it is off',
+    value: off,
+    unit: 'modules',
+    peer: 'the same run with a receiver',
+    peerValue: on,
+    ratio: on === 0 ? Number.NaN : off / on,
+    target: '0, and some with a receiver',
+    met: off === 0 && on > 0,
+  };
 }
 
 async function serveModel(ends: (() => unknown)[]): Promise<ModelServer> {

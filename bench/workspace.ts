@@ -102,6 +102,16 @@ function describeRemote(remote: RemoteTimes): BenchRow[] {
       1.2,
     ),
     {
+      ...row(
+        'workspace: what a run waits for: look at that remote (its refs, whether all is here), and prepare',
+        median(remote.whole),
+        'git fetch, then git worktree add --detach',
+        median(remote.byFetch),
+        2,
+      ),
+      details: [`of it, to look at the remote: ${Math.round(median(remote.look))} ms`],
+    },
+    {
       ...{ name: 'workspace: 64 worktrees of a remote at once, that failed', unit: 'failures' },
       ...{
         value: remote.failures,
@@ -121,22 +131,34 @@ async function measureRemote(folder: string, root: string, workspaces: Workspace
   const place = { projectRoot: join(folder, 'home'), stateDir: join(folder, 'home/.caisson') };
   await mkdir(place.projectRoot);
   const order = { ...place, remote: parseRemoteAddress(bare, folder), access: {}, timeoutMs: 60_000 };
-  const prepare = async (name: string): Promise<number> => {
+  const clone = join(folder, 'clone.git');
+  await git(folder, 'clone', '-q', '--bare', bare, clone);
+  const prepare = async (name: string): Promise<{ look: number; prepare: number }> => {
     const run = { runId: `run_${name.padStart(20, '0')}`, attempt: 1 };
+    const beganMs = performance.now();
     const fetched = await workspaces.fetchBase({ ...order, ...run, maxBytes: 2 ** 30 });
+    const look = performance.now() - beganMs;
     const options = { ...place, ...run, kind: 'worktree', include: [], fetched } as const;
     let prepared: PreparedWorkspace | undefined;
     const ms = await time(async () => void (prepared = await workspaces.prepare(options)));
     if (prepared !== undefined) await workspaces.remove(prepared, { force: true });
-    return ms;
+    return { look, prepare: ms };
   };
-  const times = { worktree: [] as number[], prepare: [] as number[] };
+  const empty = (): number[] => [];
+  const times = { worktree: empty(), prepare: empty(), look: empty(), whole: empty(), byFetch: empty() };
   for (let round = 0; round <= ROUNDS; round += 1) {
     const keep = (list: number[], value: number): void => void (round > 0 && list.push(value));
     const worktree = join(folder, `remote-worktree-${round}`);
     keep(times.worktree, await time(() => git(bare, 'worktree', 'add', '-q', '--detach', worktree)));
     await git(bare, 'worktree', 'remove', '--force', worktree);
-    keep(times.prepare, await prepare(`round${round}`));
+    const fetching = await time(() => git(clone, 'fetch', '-q', bare, 'HEAD'));
+    const adding = await time(() => git(clone, 'worktree', 'add', '-q', '--detach', worktree));
+    await git(clone, 'worktree', 'remove', '--force', worktree);
+    keep(times.byFetch, fetching + adding);
+    const own = await prepare(`round${round}`);
+    keep(times.prepare, own.prepare);
+    keep(times.look, own.look);
+    keep(times.whole, own.look + own.prepare);
   }
   const made = await Promise.allSettled(Array.from({ length: AT_ONCE }, (_, index) => prepare(`at${index}`)));
   return { ...times, failures: made.filter(({ status }) => status === 'rejected').length };

@@ -4,6 +4,7 @@ import { edit, command, sampling, misspelt, board, hostile } from './cells/work.
 import { denied, suggest, fullAuto, loop, failingLoop, approval } from './cells/policy.ts';
 import { budget, beats, timeout, cancel } from './cells/limits.ts';
 import { auth, cut, cutOnce, endless, overloaded, refused } from './cells/model-failures.ts';
+import { pool } from './cells/pool.ts';
 import { continued, needsInput, resume, retry } from './cells/going-on.ts';
 import { megabytes, message, refusedByItself, retryFailure } from './cells/robustness.ts';
 
@@ -21,6 +22,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'is held for long, then approved', isShort: false, prove: approval },
   { title: 'needs input', isShort: false, prove: needsInput },
   { title: 'uses the board', isShort: false, prove: board },
+  { title: 'works for a pool, and hands off', isShort: false, prove: pool },
   { title: 'exceeds its budget', isShort: false, prove: budget },
   { title: 'beats with what its model answered', isShort: false, prove: beats },
   { title: 'times out inside a tool', isShort: false, prove: timeout },

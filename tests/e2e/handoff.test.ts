@@ -52,6 +52,25 @@ describe('a task on its own branch', { timeout: 120_000 }, () => {
     expect(stdout).toContain('counted: 1 created, 1 modified, +3 -0 lines');
   });
 
+  it.each([
+    ['passed', 'true'],
+    ['failed', 'false'],
+  ])('counts renames, deletions and binary files, and says that its check %s', async (verify, check) => {
+    const project = createProject();
+    for (const name of ['old', 'gone']) project.write(`${name}.txt`, `${name} 1\n${name} 2\n${name} 3\n`);
+    project.git('add', '.');
+    project.git('commit', '-qm', 'files');
+    const script = `git mv old.txt new.txt; git rm -q gone.txt; printf '\\000\\001' > image.bin;
+      echo '${JSON.stringify(REPORT)}' > .caisson/handoff.json`;
+    const options = ['--branch', 'work', '--verify', check, '--retries', '0'];
+    const ended = await handOff(project, ...options, '--', 'sh', '-c', script);
+    expect(ended.handoff).toMatchObject({
+      filesChanged: ['gone.txt', 'image.bin', 'new.txt', 'old.txt'],
+      metrics: { linesAdded: 0, linesRemoved: 3, filesCreated: 1, filesModified: 2 },
+      verdict: { patchApplies: true, verify },
+    });
+  });
+
   it('that leaves none gets one from the host, as partial; a run without a branch gets none', async () => {
     const project = createProject();
     const program = ['--', 'sh', '-c', 'echo a > a.txt; echo all is well'];

@@ -118,6 +118,31 @@ function spansOfProtobuf(body: Buffer): ReceivedSpan[] {
     }));
 }
 
+/** The numbers of a body of /v1/metrics, by name: sums and gauges, and the count of a histogram; with the protocol's own wire. */
+export function metricsOf(body: Buffer): ReadonlyMap<string, readonly number[]> {
+  const metrics = readFields(body, 1)
+    .flatMap((resourceMetrics) => readFields(resourceMetrics, 2))
+    .flatMap((scopeMetrics) => readFields(scopeMetrics, 2));
+  return new Map(
+    metrics.map((metric) => {
+      const points = [5, 7, 9].flatMap((kind) =>
+        readFields(bytesOf(metric, kind), 1).map((point) => ({ kind, point })),
+      );
+      return [bytesOf(metric, 1).toString('utf8'), points.map(({ kind, point }) => pointOf(kind, point))];
+    }),
+  );
+}
+
+/** 5 is a gauge, 7 a sum, 9 a histogram: of that the count. */
+function pointOf(kind: number, point: Buffer): number {
+  const [field] = parseMessage(point).filter(({ number }) =>
+    kind === 9 ? number === 4 : number === 4 || number === 6,
+  );
+  const value = field?.value;
+  if (!Buffer.isBuffer(value)) return Number(value ?? NaN);
+  return field?.number === 4 && kind !== 9 ? value.readDoubleLE() : Number(value.readBigInt64LE());
+}
+
 function valueOf(value: Buffer): string | number | boolean {
   const [field] = parseMessage(value);
   if (field === undefined) return '';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import type { WireEvent } from '@caisson/protocol';
-import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
+import { metricsOf, startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
 import { createProject, finish, ROOT, until, type Project } from './project.ts';
 
 const KEY = 'sk-test-key-0123456789';
@@ -94,6 +94,19 @@ it.each(['http/protobuf', 'http/json'])(
     }
     expect(JSON.stringify(spans)).not.toContain('made.txt'); // what an agent does is not told
     expect(receiver.metrics).toHaveLength(1);
+    if (protocol === 'http/json') return;
+    const metrics = metricsOf(receiver.metrics[0] ?? Buffer.alloc(0));
+    const names = ['caisson.runs', 'caisson.run.duration', 'caisson.tool.calls', 'caisson.runs.live'];
+    expect(names.map((name) => [name, metrics.get(name)])).toEqual([
+      ...[
+        ['caisson.runs', [1]],
+        ['caisson.run.duration', [1]],
+        ['caisson.tool.calls', [1, 1]],
+      ],
+      ['caisson.runs.live', expect.any(Array)],
+    ]);
+    expect(metrics.get('caisson.tokens')?.reduce((sum, value) => sum + value, 0)).toBe(330);
+    expect(metrics.get('caisson.loop.delay')?.every((value) => value >= 0 && value < 60)).toBe(true);
   },
   60_000,
 );

@@ -19,6 +19,15 @@ it('a run is part of the trace that its caller names, and so is what runs in the
   expect(events.find(({ type }) => type === 'script.ran')).toMatchObject({ stdout: `${trace}\n` });
 });
 
+it('a setup script and the agent after it are in the same trace', async () => {
+  const config = 'workspace: { setup: "printenv TRACEPARENT > trace.txt" }\n';
+  const project = createProject({ env: { TRACEPARENT: CALLER }, config });
+  const run = await project.run('--', 'sh', '-c', 'printenv TRACEPARENT; cat trace.txt');
+  const [own, setup] = run.stdout.trim().split('\n');
+  expect(own).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-/);
+  expect(setup).toBe(own);
+});
+
 it.each(['00-00000000000000000000000000000000-b7ad6b7169203331-01', 'nonsense'])(
   'a TRACEPARENT that is none (%s) begins a trace of its own',
   async (nonsense) => {

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createBareRemote, type BareRemote } from '../e2e/bare-remote.ts';
 import { serveGit } from '../e2e/git-server.ts';
+import { startOtlpReceiver } from '../e2e/otlp-receiver.ts';
 import { createProject, finish, makeState, pidsWith, until, type Project } from '../e2e/project.ts';
 import { hasCome, listFolder, type Moment } from './moments.ts';
 
@@ -18,9 +19,12 @@ interface Killed {
   readonly hadWork: boolean;
 }
 
-async function killAt(isThere: (project: Project) => () => boolean): Promise<Killed> {
+async function killAt(
+  isThere: (project: Project) => () => boolean,
+  env: Record<string, string> = {},
+): Promise<Killed> {
   const remote = createBareRemote();
-  const project = createProject({ git: false });
+  const project = createProject({ git: false, env });
   const stateDir = makeState(project);
   const hasPhaseCome = isThere(project);
   const options = ['--repo', remote.path, '--branch', 'work', '--push', '--retries', '0'];
@@ -70,6 +74,14 @@ function atMoment(moment: Moment): (project: Project) => () => boolean {
   };
 }
 
+const atEvent =
+  (type: 'branch.pushed' | 'run.queued' | 'dispatch.started') =>
+  ({ root }: Project): (() => boolean) => {
+    const ledger = openLedger(join(root, '.caisson/ledger.db'));
+    onTestFinished(() => ledger.close());
+    return () => ledger.read({ types: [type] }).length > 0;
+  };
+
 /** The ref is written when the work is committed, before the ending. */
 const atCommit =
   ({ root }: Project) =>
@@ -91,6 +103,50 @@ describe('a host that is killed', TIMEOUT, () => {
     const killed = await killAt(atCommit);
     expect(killed.hadWork).toBe(true);
     await expectRecovered(killed);
+  });
+
+  it('once the branch is pushed leaves nothing but the branch', async () => {
+    const killed = await killAt(atEvent('branch.pushed'));
+    expect(killed.remote.find('work')).not.toBe(null);
+    await expectRecovered(killed);
+  });
+
+  it('while it is started leaves one trace: that of the host which settles the run', async () => {
+    const receiver = await startOtlpReceiver();
+    const killed = await killAt(atMoment('started'), { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
+    const listed = await killed.project.caisson('runs', '-o', 'json'); // settles it
+    const [{ runId } = { runId: '' }] = JSON.parse(listed.stdout) as { runId: string }[];
+    await expectRecovered(killed);
+    const roots = receiver.spans.filter(({ name }) => name === 'worker.execute');
+    const own = roots.filter(({ attributes }) => attributes['caisson.run.id'] === runId);
+    expect(own).toHaveLength(1);
+    expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(receiver.spans.length);
+  });
+
+  it('while it waits in the queue leaves a run that can be repeated, and its place to others', async () => {
+    const remote = createBareRemote();
+    const project = createProject({ git: false, config: 'limits: { concurrency: 1 }\n' });
+    await project.trust();
+    const options = ['--repo', remote.path, '--branch', 'work', '--push', '--retries', '0'];
+    const isThere = atEvent('dispatch.started');
+    makeState(project);
+    const hasStarted = isThere(project);
+    const first = project.start('run', '--workspace', 'empty', '--', 'sh', '-c', 'sleep 600');
+    await until('the first one works', hasStarted, 60_000);
+    const isQueued = atEvent('run.queued')(project);
+    const second = project.start('run', '-o', 'json', ...options, ...WRITES);
+    await until('the second one waits', isQueued, 60_000);
+    second.kill('SIGKILL');
+    await finish(second);
+    first.kill('SIGINT');
+    await finish(first);
+    const { stdout } = await project.caisson('runs', '-o', 'json');
+    const runs = JSON.parse(stdout) as { runId: string; status: string }[];
+    const lost = runs.find(({ status }) => status === 'interrupted');
+    expect(runs.map(({ status }) => status).toSorted()).toEqual(['cancelled', 'interrupted']);
+    expect(remote.find('work')).toBe(null);
+    const again = await project.caisson('retry', lost?.runId ?? '', '-o', 'json');
+    expect([again.code, remote.git('show', 'work:work.txt')]).toEqual([0, 'x']);
   });
 
   it('while it fetches leaves no process, no branch, and a copy that the next run uses', async () => {

@@ -30,6 +30,11 @@ export class OwnWorkers {
     }
   }
 
+  /** Those that `view` does not have now: it has them not yet, or their files are still being removed. */
+  countBeside(view: { has(runId: string): boolean }): number {
+    return [...this.#own].filter(({ run }) => run === null || !view.has(run.runId)).length;
+  }
+
   /** Those that the ledger, as far as it was followed, has not had yet. */
   listUnseen(view: { has(runId: string): boolean }): OwnWorker[] {
     for (const own of this.#own) own.isSeen ||= own.run !== null && view.has(own.run.runId);

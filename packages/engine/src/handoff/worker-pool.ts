@@ -138,9 +138,9 @@ export class WorkerPool {
       : { workers: maxWorkers, by: 'maxWorkers' };
   }
 
-  /** Workers, and tasks that are about to have one. */
+  /** Workers, tasks that are about to have one, and what is being cleaned up. */
   #countTaken(): number {
-    return this.#view.taskCount() + this.#own.listUnseen(this.#view).length;
+    return this.#view.taskCount() + this.#own.countBeside(this.#view);
   }
 
   async #end(): Promise<void> {
