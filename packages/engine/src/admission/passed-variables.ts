@@ -1,6 +1,7 @@
 /**
  * Variables of a task. Their values are in memory while the run is under way, and never written: the stored request has
- * the names that whoever repeats it passes on (`passEnv`), and the names that it must give again (`lackingEnv`).
+ * the names that are passed on again by the one who repeats it (`passEnv`), and the names that it must give again
+ * (`lackingEnv`).
  */
 import { definedOnly } from '@caisson/protocol';
 import type { DispatchRequest, Refusal } from './contract.ts';

@@ -5,7 +5,7 @@
  * A2  An error keeps its code, message and remedy on the way (problem+json).
  * A3  A host that goes away in the middle of a call is an error with a remedy, never a hang.
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
- * A5  What a caller sends of its environment is never written to disk.
+ * A5  What a caller sends of its environment is in no file but the job of an attempt, until its worker has read that.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Caller, HostIntroduction } from '@caisson/protocol';

@@ -39,6 +39,11 @@ const READING = {
     () => ApiInputs.after,
     ({ caisson }, { run, after }) => caisson.events(run, definedOnly({ after })),
   ),
+  lastOffset: json(
+    'GET /v1/events/last',
+    () => ApiInputs.nothing,
+    async ({ caisson }) => ({ offset: await caisson.lastOffset() }),
+  ),
   follow: events(
     'GET /v1/runs/:run/events/live',
     () => ApiInputs.follow,

@@ -1,5 +1,5 @@
 /** A `Caisson` over an engine of this process: the process's own, or as a caller of a daemon sees it. */
-import { definedOnly, toEnvelope } from '@caisson/protocol';
+import { toEnvelope } from '@caisson/protocol';
 import { requireTrust, requireUnderstood } from './trusted-config.ts';
 import { type LiveConfig } from '../config/index.ts';
 import { type Engine } from '../engine.ts';
@@ -126,6 +126,7 @@ function reads(
   | 'find'
   | 'show'
   | 'events'
+  | 'lastOffset'
   | 'follow'
   | 'log'
   | 'followLog'
@@ -143,8 +144,8 @@ function reads(
     runs: (filter) => listRuns(engine, filter),
     find: async (run) => find(run),
     show: async (run) => showRun(engine, find(run)),
-    events: (run, { after } = {}) =>
-      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
+    events: async (run, { after } = {}) => (await ledger.readRun(find(run), after)).map(toEnvelope),
+    lastOffset: () => Promise.resolve(ledger.lastOffset()),
     follow: (first?: string | FollowOptions, how?: ReadOptions) =>
       whenRead(() =>
         typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),

@@ -1,12 +1,12 @@
 /** A project that is open in this process. */
 import type { ApiHost } from '../api/index.ts';
 import { seeAsCaller } from './as-caller.ts';
+import { createExaminer } from './examine-apart.ts';
 import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
-import { examineAll } from '../operations/examine-all.ts';
 import { readExport } from '../operations/read-export.ts';
 import { makeLateSeals, type Repeat } from '../operations/seal-ended.ts';
 import type { CaissonOptions } from '../caisson-contract.ts';
@@ -36,7 +36,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
     readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
     readWitness: parseWitness,
-    examine: () => examineAll(live.current, cwd),
+    ...createExaminer(() => ({ stateDir: live.current.stateDir, cwd })),
     readExport: (run) => readExport(engine, run),
   };
 }

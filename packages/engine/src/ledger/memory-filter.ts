@@ -1,4 +1,4 @@
-import type { ThreadRow } from '@caisson/protocol';
+import { definedOnly, type ThreadRow } from '@caisson/protocol';
 import type { RunFilter, ThreadFilter } from './contract.ts';
 import type { RunState } from './ledger-view.ts';
 
@@ -6,13 +6,20 @@ import type { RunState } from './ledger-view.ts';
 export function filterRuns(runs: readonly RunState[], filter: RunFilter): RunState[] {
   const after = runs.find(({ runId }) => runId === filter.after);
   if (filter.after !== undefined && after === undefined) return [];
+  const last = runs.find(({ runId }) => runId === filter.upTo);
   const direction = filter.newestFirst === true ? -1 : 1;
   const compare = (a: RunState, b: RunState): number => direction * compareIn(filter, a, b);
   return runs
     .filter((run) => isListed(run, filter))
     .filter((run) => after === undefined || compare(run, after) > 0)
+    .filter((run) => last === undefined || compare(run, last) <= 0)
     .toSorted(compare)
     .slice(0, filter.limit);
+}
+
+/** What decides about the order of a list, and where it begins. */
+export function orderOf({ order, since, until, after, newestFirst }: RunFilter): RunFilter {
+  return definedOnly({ order, since, until, after, newestFirst });
 }
 
 /** The same of threads. */

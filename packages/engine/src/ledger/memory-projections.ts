@@ -11,7 +11,7 @@ import type {
 } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
-import { filterRuns, filterThreads, isAsked } from './memory-filter.ts';
+import { filterRuns, filterThreads, isAsked, orderOf } from './memory-filter.ts';
 import type { RowTable } from './storage.ts';
 
 /** Finds and stores the projections. Rows go in and out by value, as they do with a file. */
@@ -44,6 +44,8 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
     thread: (threadId: string) => copy(threads.get(threadId) ?? null),
     threads: (filter: ThreadFilter) => copy(filterThreads([...threads.values()], filter)),
     runs: (filter: RunFilter) => copy(filterRuns([...runs.values()], filter)),
+    runAt: (filter: RunFilter, index: number) =>
+      filterRuns([...runs.values()], { ...orderOf(filter), limit: index + 1 })[index]?.runId ?? null,
     runIds: (part: IdPart, limit: number) =>
       [...runs.keys()]
         .filter((runId) => ('end' in part ? runId.endsWith(part.end) : runId.startsWith(part.beginning)))
