@@ -124,6 +124,8 @@ export const PRIVILEGES = {
     'packages/ground/src/': 'every process of host and worker is started here',
     'packages/engine/src/ledger/sqlite/commit-thread.ts': 'the program of the thread of the ledger',
     'packages/engine/src/ledger/sqlite/thread-commits.ts': 'starts that thread',
+    'packages/engine/src/operations/examine-thread.ts': 'the program of the thread of the doctor',
+    'packages/engine/src/composition/examine-apart.ts': 'starts that thread',
     'packages/worker/src/resident/guest/': "runs inside the sandbox; the user's code has threads of its own",
     'packages/worker/src/inside/relay.ts': 'runs inside the sandbox and starts the program it was given',
     'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',

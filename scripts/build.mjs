@@ -43,6 +43,7 @@ const ENTRIES = {
   index: 'packages/cli/src/index.ts',
   testkit: 'packages/testkit/src/index.ts',
   'ledger-thread': 'packages/engine/src/ledger/sqlite/commit-thread.ts',
+  'examine-thread': 'packages/engine/src/operations/examine-thread.ts',
   worker: 'packages/worker/src/main.ts',
   policy: 'packages/policy/src/index.ts',
   resident: 'packages/worker/src/resident/main.ts',

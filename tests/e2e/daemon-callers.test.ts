@@ -1,11 +1,15 @@
 /** Callers of one daemon: each has its own variables, which are never written down, and each may go without it. */
 import { createHash, randomBytes } from 'node:crypto';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
+  isGone,
   killDaemon,
   openedLedger,
   serve,
@@ -235,9 +239,79 @@ describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => 
     ]);
     expect(hostOf(project, runId)).not.toBe(hostOf(project, waiting));
     expect((await show(project, waiting)).status).toBe('running');
+    // This version takes the run over while its agent works.
+    const replaced = await call(project, project.env, 'up', '-d', '--replace');
+    expect([replaced.code, replaced.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^note: ended pid \d+, version 10\.20\.30, .*; its running agent goes on, and is adopted\n$/,
+      ),
+    ]);
+    await untilAdopted(project, waiting);
+    const { version } = JSON.parse(
+      (await call(project, project.env, 'status', '-o', 'json')).stdout,
+    ) as DaemonStatus;
+    expect(version).not.toBe('10.20.30');
     expect(await call(project, project.env, 'cancel', waiting)).toMatchObject({ code: 0 });
     await untilStatus(project, waiting, 'cancelled');
-    expect(await call(project, project.env, 'down', '--now')).toMatchObject({ code: 0 });
+    expect(await call(project, project.env, 'down', '--leave')).toMatchObject({
+      code: 0,
+      stdout: 'The daemon has ended.\n',
+    });
+  });
+
+  it('because a later version answers in its own form says so, and replaces nothing that it could not go on with', async () => {
+    const project = createProject();
+    await project.run('--', 'true');
+    const runtime = join(project.root, '.caisson/runtime');
+    const answer = join(project.root, '../answer.json');
+    const script = `require('node:http').createServer((_, out) => out.end(require('node:fs').readFileSync(process.argv[1]))).listen(process.argv[2], () => console.log('up'))`;
+    const later = spawn(process.execPath, ['-e', script, answer, join(runtime, 'daemon.sock')]);
+    onTestFinished(() => void later.kill('SIGKILL'));
+    await once(later.stdout, 'data');
+    const identity = {
+      ...{ pid: later.pid, startTime: readProcess(later.pid ?? 0)?.startTime, hostId: 'host_later' },
+      bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      ...{ version: '9.9.9', startedAt: '2026-01-01T00:00:00.000Z' },
+    };
+    const state = {
+      projectRoot: project.root,
+      stateDir: join(runtime, '..'),
+      socket: '',
+      log: null,
+      runs: [],
+    };
+    const status = { ...identity, ...state, uptimeMs: 0, running: 1, queued: 0, adoptionVersion: 1 };
+    const refused = async (answered: object, ...words: string[]): Promise<string> => {
+      writeFileSync(answer, JSON.stringify(answered));
+      const { code, stdout, stderr } = await call(project, project.env, ...words);
+      expect([code === 0, isGone(later.pid ?? 0)]).toEqual([false, false]);
+      return stdout + stderr;
+    };
+    const unknown = { ...status, phase: 'dreaming' };
+    expect(await refused(unknown, 'status')).toContain('has version 9.9.9');
+    for (const words of [['down'], ['up', '-d']])
+      expect(await refused(unknown, ...words)).toMatch(
+        /^error: the daemon of this project has another version .*does not understand\. Replace it: .*--replace/,
+      );
+    const serving = { ...status, phase: 'serving' };
+    expect(await refused({ ...serving, adoptionVersion: 2 }, 'up', '-d', '--replace')).toContain(
+      'their workers speak version 2 of adoption',
+    );
+    writeFileSync(join(project.root, 'caisson.yaml'), 'limits: { concurrency: many }\n');
+    expect(await refused(serving, 'up', '-d', '--replace')).toContain('limits.concurrency');
+    rmSync(join(project.root, 'caisson.yaml'));
+
+    // It writes the ledger: a form that it does not know would be changed under it.
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    onTestFinished(() => void db.close());
+    const form = Number(db.prepare('PRAGMA user_version').get()?.['user_version']) - 1;
+    db.exec(`PRAGMA user_version = ${form}`);
+    db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('daemon', 'lease', JSON.stringify(identity));
+    expect(await refused(serving, 'runs', '--no-daemon')).toMatch(
+      /version 9\.9\.9.*it was not changed\. Replace the daemon: caisson up -d --replace/,
+    );
+    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: form });
   });
 });
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { receiveNotices } from '../../packages/engine/src/daemon/fixtures/receive-notices.ts';
 import { BIN, createProject, finish, pidsWith, until, type Project } from './project.ts';
 
 const LIMIT_MS = 120_000;
@@ -264,9 +265,14 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect((await readStatus(project)).pid).toBe(pid);
   });
 
-  it('reports what has changed in the configuration, and what only a new one uses', async () => {
+  it('reports what has changed in the configuration, what only a new one uses, and to systemd what it does', async () => {
     const project = createProject({ config: 'limits: { timeout: 20m }\n' });
+    const address = join(project.root, '../notify');
+    const notices = await receiveNotices(address);
+    Object.assign(project.env, { NOTIFY_SOCKET: address, WATCHDOG_USEC: '2000000' });
     await serve(project);
+    await until('it says that it is alive', () => notices().includes('WATCHDOG=1'), 30_000);
+    expect(notices()[0]).toBe('READY=1');
     expect((await project.caisson('reload')).stdout).toBe('Nothing has changed.\n');
     project.write('caisson.yaml', 'limits: { timeout: 10m }\nbudget: { perDayUsd: 3 }\n');
     const { stdout } = await project.caisson('reload', '-o', 'json');
@@ -278,6 +284,13 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     project.write('caisson.yaml', 'limits: { timeout: soon }\n');
     expect(await project.caisson('reload')).toMatchObject({ code: 2 });
     expect((await project.caisson('status')).code).toBe(0);
+    expect(await project.caisson('down')).toMatchObject({ code: 0 });
+    const states = notices().filter((notice) => notice !== 'WATCHDOG=1');
+    const reloads = [1, 2, 3].flatMap(() => [
+      expect.stringMatching(/^RELOADING=1\|MONOTONIC_USEC=\d+$/),
+      'READY=1',
+    ]);
+    expect(states.slice(0, -1)).toEqual(['READY=1', ...reloads, 'STOPPING=1']); // draining, then stopping
   });
 });
 

@@ -1,6 +1,7 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
@@ -146,27 +147,62 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
   });
 });
 
-it('logs -f of another process follows across the adoption', { timeout: LIMIT_MS }, async () => {
-  const project = createProject({ env: { CAISSON_HEARTBEAT_MS: '200' } });
-  const killed = await serve(project);
-  const runId = await detachWaiting(project);
-  await untilAt({ project }, runId, 'used');
-  const child = project.start('logs', runId, '-f', '-o', 'ndjson');
-  const ended = finish(child);
+it(
+  'who follows a run or the project, and a run in the foreground, follow across the adoption',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject({ env: { CAISSON_HEARTBEAT_MS: '200' } });
+    const ledger = join(project.root, '.caisson');
+    const killed = await serve(project);
+    const watched = project.start('run', '-o', 'json', '--', 'sh', '-c', `${untilFile('used')}; echo end`);
+    watched.stdin?.end();
+    const watchedEnd = finish(watched);
+    await until('it is accepted', () => openedLedger(ledger).runs().length === 1, 30_000);
+    const runId = openedLedger(ledger).runs()[0]?.runId ?? '';
+    await untilAt({ project }, runId, 'used');
+    const logs = follow(project, 'logs', runId, '-f', '-o', 'ndjson');
+    const types = ['worker.heartbeat', 'run.adopted', 'dispatch.finished'].flatMap((type) => [
+      '--type',
+      type,
+    ]);
+    const events = follow(project, 'events', '-f', ...types);
+    const all = follow(project, 'logs', '--all', '-f', '-o', 'ndjson');
+    const followers = [logs, events, all];
+    const isLive = (): boolean => followers.every(({ news }) => news().includes('"worker.heartbeat"'));
+    await until('it is followed live', isLive, 30_000);
+    events.child.kill('SIGSTOP'); // what is recorded meanwhile comes all the same
+    await killDaemon(killed);
+    await serve(project);
+    await untilAdopted(project, runId);
+    events.child.kill('SIGCONT');
+    const isSeen = (): boolean => followers.every(({ news }) => news().includes('"run.adopted"'));
+    await until('the adoption is seen', isSeen, 30_000);
+    for (const { forget } of followers) forget();
+    await until('it is followed live again', isLive, 30_000);
+    letGo({ project }, runId, 'used');
+    const { code, stdout } = await logs.ended;
+    expect(code).toBe(0);
+    const seen = parseLines(stdout).filter(({ seq }) => seq > 0);
+    const recorded = await expectWhole(project, runId);
+    expect(seen.map(({ seq }) => seq)).toEqual(recorded.slice(0, seen.length).map(({ seq }) => seq));
+    expect(typesOf(seen)).toContain('dispatch.finished');
+    expect((JSON.parse((await watchedEnd).stdout) as DispatchResult).stdout).toBe('end\n');
+    for (const { child, ended, news } of [events, all]) {
+      await until('its end is seen', () => news().includes('"dispatch.finished"'), 30_000);
+      child.kill('SIGINT');
+      const durable = parseLines((await ended).stdout).filter(({ seq }) => seq > 0);
+      expect(typesOf(durable).filter((type) => /adopted|finished/.test(type))).toEqual([
+        'run.adopted',
+        'dispatch.finished',
+      ]);
+    }
+  },
+);
+
+/** A command that follows; `news` is what it printed since `forget`. */
+function follow(project: Project, ...words: string[]) {
+  const child = project.start(...words);
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  const isLive = (): boolean => text.includes('"worker.heartbeat"');
-  await until('it is followed live', isLive);
-  await killDaemon(killed);
-  await serve(project);
-  await until('the adoption is seen', () => text.includes('"run.adopted"'), 30_000);
-  text = '';
-  await until('it is followed live again', isLive, 30_000);
-  letGo({ project }, runId, 'used');
-  const { code, stdout } = await ended;
-  expect(code).toBe(0);
-  const seen = parseLines(stdout).filter(({ seq }) => seq > 0);
-  const all = await expectWhole(project, runId);
-  expect(seen.map(({ seq }) => seq)).toEqual(all.slice(0, seen.length).map(({ seq }) => seq));
-  expect(typesOf(seen)).toContain('dispatch.finished');
-});
+  return { child, ended: finish(child), news: () => text, forget: () => void (text = '') };
+}

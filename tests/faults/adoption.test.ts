@@ -52,7 +52,10 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     const { runId, mark, finish } = await startWorking(project);
     const agents = pidsWith(mark);
     await killDaemon(killed);
+    expect((await project.caisson('status')).stdout).toContain(`${runId} goes on for a while`);
     expect((await project.caisson('runs')).stdout).toContain('running, waits for a daemon');
+    // A command that works, with a host of its own, leaves it alone, too.
+    expect(await project.caisson('run', '--no-daemon', '--', 'true')).toMatchObject({ code: 0 });
     expect((await show(project, runId)).live).toMatchObject({ isAlone: true, source: 'ledger' });
     expect(pidsWith(mark)).toEqual(agents); // who reads ends nothing
     await serve(project);
@@ -91,11 +94,15 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     const project = createProject({ config: 'limits: { adoptWithin: 1s }\n' });
     const killed = await serve(project);
     const { runId, mark } = await startWorking(project);
+    writeFileSync(join(project.root, `.caisson/worktrees/${runId}.1/files/begun.txt`), 'begun\n');
     await killDaemon(killed);
     await until('the agent is gone', () => pidsWith(mark).length === 0);
+    // A worker that is gone waits for nobody, also before its run is settled.
+    expect((await project.caisson('status')).stdout).not.toContain(runId);
     await untilStatus(project, runId, 'interrupted');
     expect((await show(project, runId)).failure?.reason).toBe('lost');
     await expectWhole(project, runId);
+    expect((await project.caisson('diff', runId)).stdout).toContain('+begun');
     expectGone(project, mark);
   });
 

@@ -169,6 +169,8 @@ export interface Caisson {
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number; with `limit` at most so many. */
   events(run: string, options?: { after?: number; limit?: number }): Promise<readonly EventEnvelope[]>;
+  /** The `offset` of the newest recorded event: `follow({ after })` goes on behind it. */
+  lastOffset(): Promise<number>;
   /**
    * Recorded events, then the coming ones, until the run has ended, whichever process drives it. What is only told
    * (`seq` 0: progress, heartbeats) comes between them, from the moment the reader has begun; a reader that is too slow

@@ -66,7 +66,6 @@ export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {
   closeFace,
-  endForNext,
   findDaemon,
   openFace,
   readDaemonMetrics,
@@ -76,6 +75,7 @@ export {
   type DaemonPlace,
   type DaemonStanding,
 } from './operations/find-daemon.ts';
+export { endForNext, type ReplacedDaemon } from './operations/replace-daemon.ts';
 export { openInBrowser } from './operations/open-in-browser.ts';
 export { describeUnit, startDaemon } from './operations/start-daemon.ts';
 export { openSpareWorkers } from './composition/open-spare-workers.ts';

@@ -35,6 +35,8 @@ const DaemonRun = z.object({
 export const DaemonStatus = z.object({
   ...DaemonIdentity.shape,
   phase: DaemonPhase,
+  /** The version of adoption that its workers speak; absent: 1. */
+  adoptionVersion: z.optional(z.int()),
   uptimeMs: count(),
   projectRoot: z.string(),
   stateDir: z.string(),

@@ -67,7 +67,7 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
     const ended = outcome === 'gone' ? await findEnded(runs, stateDir, output) : [];
     const text =
       outcome === 'gone'
-        ? 'leave' in order
+        ? ended.some(({ status }) => status === 'running')
           ? 'The daemon has ended. Agents that were at work go on for a while: caisson up -d adopts them.'
           : 'The daemon has ended.'
         : 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';

@@ -9,8 +9,8 @@ export const command = defineCommand({
   about:
     'Gives one task to one agent in its own sandbox, shows it live and ends with a sealed result. Your files stay as\n' +
     'they are: the work comes back as a patch. Ctrl-C once asks the run to stop, twice forces it; the run is then cancelled.\n' +
-    'SIGTERM and SIGHUP do the same, and the run is interrupted. Both end with exit 130. Where a signal kills this process\n' +
-    'itself (a second one before the run is accepted, or when it only watches), the shell sees 130, 143 or 129.\n' +
+    'SIGTERM and SIGHUP do the same, and the run is interrupted. Both end with exit 130. A run of a daemon goes on after SIGTERM and\n' +
+    'SIGHUP: they end only this process, as a second signal before the run is accepted does, and the shell sees 130, 143 or 129.\n' +
     'A plain command that fails gives its own exit code; a check that did not pass gives 1.\n' +
     'A plain command prints to your stdout and stderr as it runs, and reads your stdin; the ending goes to stderr unless\n' +
     'stdout is a terminal. With -o json or ndjson its output is in the result only.\n' +

@@ -15,7 +15,8 @@ export const command = defineCommand({
   usage:
     '[--status STATUS] [--agent NAME] [--runtime NAME] [--session NAME] [--since TIME] [--until TIME] [--text TEXT] [--after RUN] [--limit N] [--wide]',
   about:
-    'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first. On a terminal\n' +
+    'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first,\n' +
+    'unless its agent goes on and waits for a daemon. On a terminal\n' +
     'a run is named by the end of its id, which every command understands, and its task is cut to the width. From 100\n' +
     'columns on, and with --wide, a run under way says what it does now; -o json has all of it (live, waitsFor).',
   options: {

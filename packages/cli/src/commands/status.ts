@@ -40,6 +40,7 @@ export const command = defineCommand({
 function toData(standing: DaemonStanding): unknown {
   if (standing.kind === 'answers') return { daemon: 'answers', ...standing.status };
   if (standing.kind === 'none') return { daemon: 'none', waiting: standing.waiting };
+  if (standing.kind === 'foreign') return { daemon: 'foreign', ...standing.identity };
   return { daemon: standing.isStopped ? 'stopped' : 'silent', ...standing.identity };
 }
 
@@ -50,7 +51,12 @@ function format(standing: DaemonStanding, style: Style): Lines {
       ...standing.waiting.map((runId) => `  ${runId} goes on for a while, until a daemon adopts it`),
     ];
   if (standing.kind === 'answers') return formatStatus(standing.status, style);
-  const { pid } = standing.identity;
+  const { pid, version } = standing.identity;
+  if (standing.kind === 'foreign')
+    return [
+      `The daemon of this project has version ${version} (pid ${pid}), and this one does not understand its answer.`,
+      'Replace it: caisson up -d --replace.',
+    ];
   return standing.isStopped
     ? [
         `The daemon of this project is stopped (pid ${pid}).`,

@@ -1,4 +1,4 @@
-import { describeUnit, endForNext, startDaemon } from '@caisson/engine';
+import { describeUnit, endForNext, startDaemon, type ReplacedDaemon } from '@caisson/engine';
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -22,7 +22,8 @@ export const command = defineCommand({
     },
     replace: {
       type: 'boolean',
-      summary: 'if a daemon serves the project, end it and adopt its running agents',
+      summary:
+        'if a daemon serves the project, end it and adopt its running agents; it goes on if this one could not start',
     },
     'print-unit': {
       type: 'boolean',
@@ -54,8 +55,7 @@ export const command = defineCommand({
     await agreeFirst(stateDir, output);
     if (replace) {
       const replaced = await endForNext({ stateDir });
-      if (replaced !== null)
-        output.note(`note: ended ${replaced}; its running agents go on, and are adopted`);
+      if (replaced !== null) output.note(`note: ended ${replaced.daemon}${describeLeft(replaced)}`);
     }
     if (detach) {
       const status = await startDaemon({ entry, stateDir });
@@ -66,6 +66,14 @@ export const command = defineCommand({
     return await serveHere(stateDir, output);
   },
 });
+
+function describeLeft({ running, isAdopted }: ReplacedDaemon): string {
+  if (running === 0) return '';
+  const agents = running === 1 ? 'its running agent' : `its ${running} running agents`;
+  return isAdopted
+    ? `; ${agents} ${running === 1 ? 'goes on, and is' : 'go on, and are'} adopted`
+    : `; ${agents} ${running === 1 ? 'was' : 'were'} stopped with it, because limits.adoptWithin is 0s`;
+}
 
 function describeStarted({ pid, log, projectRoot }: DaemonStatus): Lines {
   return [

@@ -171,6 +171,7 @@ const SHARED = {
     z.object({ isReset: z.boolean() }),
   ),
   removeSession: nothing('Removes a session with its content.'),
+  lastOffset: answers('The `offset` of the newest recorded event.', z.object({ offset: z.number() })),
   outputs: rows('The files that a run left in `outputs/`.', OutputFile),
   output: streams('A file that a run left in `outputs/`; its path begins there.'),
 };

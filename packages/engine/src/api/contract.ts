@@ -5,7 +5,7 @@
  * A2  An error keeps its code, message and remedy on the way (problem+json).
  * A3  A host that goes away in the middle of a call is an error with a remedy, never a hang.
  * A4  A reader that does not read holds up nothing: what is only told is dropped and counted, the rest waits in the ledger.
- * A5  What a caller sends of its environment is never written to disk.
+ * A5  What a caller sends of its environment is in no file but the job of an attempt, until its worker has read that.
  * A6  No answer is a list without an end: it has a page of it, and `Link` names the next one. The client reads them all.
  * A7  A request with an idempotency key is carried out once; a repeat gets its answer, or an error that says why not.
  * A8  Content is named by its digest or its place in a file that only grows: nobody reads it to learn that it is the same.

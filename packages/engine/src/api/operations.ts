@@ -46,6 +46,11 @@ const READING = {
     ({ caisson }, { run, ...page }) => caisson.events(run, definedOnly(page)),
     ({ seq }) => seq,
   ),
+  lastOffset: json(
+    'GET /v1/events/last',
+    () => ApiInputs.nothing,
+    async ({ caisson }) => ({ offset: await caisson.lastOffset() }),
+  ),
   follow: events(
     'GET /v1/runs/:run/events/live',
     () => ApiInputs.follow,

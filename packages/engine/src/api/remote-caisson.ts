@@ -98,6 +98,7 @@ type Reading =
   | 'find'
   | 'show'
   | 'events'
+  | 'lastOffset'
   | 'follow'
   | 'log'
   | 'followLog'
@@ -119,6 +120,7 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
     find: (run) => find(connection, run),
     show: (run) => call(connection, OPERATIONS.show, { run }),
     events: (run, { after, limit } = {}) => callForAll(connection, OPERATIONS.events, { run, after, limit }),
+    lastOffset: async () => (await call(connection, OPERATIONS.lastOffset, {})).offset,
     follow: (first: string | FollowOptions = {}, how: ReadOptions = {}) => {
       if (typeof first !== 'string') {
         const { signal, ...query } = first;

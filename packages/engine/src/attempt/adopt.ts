@@ -34,7 +34,7 @@ export async function adoptAttempt(
   const workspace = PreparedWorkspace.parse(data.workspace);
   const handle = WorkerHandle.parse(data.handle);
   if (workspace.kind === 'in-place') await holdAdopted(rooms, entry, attempt);
-  const accepted = findAcceptance(rooms, runId);
+  const accepted = await findAcceptance(rooms, runId);
   const described = describeAdopted(found, accepted);
   rooms.budget.resume({ ...described, caps: described.grant.budget, ...(await findParent(rooms, accepted)) });
   const { nonce } = data;
@@ -44,7 +44,7 @@ export async function adoptAttempt(
     socket: paths.control,
     ...adoption,
   });
-  const events = rooms.ledger.read({ runId });
+  const events = await rooms.ledger.readRun(runId);
   entry.isAdopting = false;
   entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
   const run: FollowedRun = {
@@ -101,8 +101,9 @@ async function holdAdopted(rooms: DispatchRooms, { run, record }: ActiveRun, att
 
 type Acceptance = DataOf<'dispatch.accepted'>;
 
-function findAcceptance({ ledger }: DispatchRooms, runId: string): Acceptance {
-  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
+async function findAcceptance({ ledger }: DispatchRooms, runId: string): Promise<Acceptance> {
+  const events = await ledger.readRun(runId);
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
   if (accepted === undefined) throw new Error(`the acceptance of ${runId} cannot be read`);
   return accepted.data;
 }

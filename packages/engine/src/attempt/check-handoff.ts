@@ -60,13 +60,13 @@ export async function recordHandoff(
 async function checkHandoff(rooms: Rooms, ended: EndedWork): Promise<RecordedHandoff | null> {
   const { runId, ending, result } = ended;
   const found = result?.handoff;
-  const task = rooms.ledger.read({ runId, types: ['dispatch.accepted'] })[0]?.data.task;
+  const events = await rooms.ledger.readRun(runId);
+  const task = events.find((event) => event.type === 'dispatch.accepted')?.data.task;
   if (task === undefined) return null;
   if (found === undefined && !(isHandedOff(ending) && expectsHandoff(task))) return null;
   const { patchRef } = ended.work;
   const patch = patchRef === undefined ? Buffer.alloc(0) : await rooms.store.getBlob(patchRef);
   const files = listPatchFiles(patch);
-  const events = rooms.ledger.read({ runId });
   const forBranch = ended.branch !== undefined;
   const outside = await findChangesOutsideScope(rooms, events, ended.work, { forBranch });
   const saved = mayLackPatch(ended.work) ? await rooms.workspaces.listSavedChanges(ended.workspace) : [];

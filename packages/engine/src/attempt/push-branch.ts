@@ -44,7 +44,7 @@ export async function pushBranch(
 ): Promise<void> {
   const again = cause === 'asked';
   if (cause === 'own' && rooms.ledger.run(runId)?.host !== rooms.hostId) return;
-  const events = rooms.ledger.read({ runId });
+  const events = await rooms.ledger.readRun(runId);
   const push = findPush(events, { isAsked: again });
   const ending = events.findLast((event) => isEnding(event));
   const made = ending?.data.branch;
@@ -56,7 +56,7 @@ export async function pushBranch(
   const problem = await tryPush(rooms, events, { runId, branch, commit, attempt: ending.attempt, signal });
   if (signal?.aborted === true && problem !== null) return;
   // Another host may have pushed it meanwhile (P1).
-  const now = findPush(rooms.ledger.read({ runId }), { isAsked: again });
+  const now = findPush(await rooms.ledger.readRun(runId), { isAsked: again });
   if (now === undefined || now.status === 'pushed') return;
   if (problem === null)
     return void (await record.append('branch.pushed', { remote, branch, commit }, NO_ATTEMPT));

@@ -30,7 +30,7 @@ export async function settleBranch(
   if (checkpoint == null || planned === undefined) return {};
   const { name, commit } = planned;
   if (planned.isHeld) return { branch: { name, commit, status: 'held' } };
-  const events = rooms.ledger.read({ runId });
+  const events = await rooms.ledger.readRun(runId);
   const launched = events.findLast((event) => event.type === 'attempt.launched');
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   const advice = workspace === undefined ? '' : `: ${adviseBranch(workspace, 'OTHER-NAME', commit)}`;

@@ -2,7 +2,7 @@
  * Who follows through a daemon follows on without it. What is recorded is in the ledger, and the next host of a run is
  * found there, too: a reader misses nothing that is recorded, and gets nothing twice.
  */
-import type { EventEnvelope } from '@caisson/protocol';
+import { definedOnly, type EventEnvelope } from '@caisson/protocol';
 import type { ReadOptions } from '../admission/index.ts';
 import { isDaemonLoss } from '../api/index.ts';
 import type { Caisson, FollowOptions } from '../caisson-contract.ts';
@@ -51,7 +51,9 @@ async function* followAll(
 ): AsyncGenerator<EventEnvelope, void, void> {
   let { after } = how;
   try {
-    for await (const event of remote.follow(how)) {
+    // Before the first event comes there would be no place to go on from.
+    if (how.onlyRecorded !== true) after ??= await remote.lastOffset();
+    for await (const event of remote.follow({ ...how, ...definedOnly({ after }) })) {
       if (event.offset > 0) after = event.offset;
       yield event;
     }

@@ -5,6 +5,7 @@
 export { rehearse } from '../admission/index.ts';
 export { createLocalHosts } from '../hosts/index.ts';
 export { findLeaseHolder } from '../daemon/index.ts';
+export { findWaitingRuns, findWorkersOf } from '../operations/waiting-workers.ts';
 export { openHere } from './open-here.ts';
 export { openRehearsal } from './open-rehearsal.ts';
 export { withScratchFolder } from './scratch-folder.ts';

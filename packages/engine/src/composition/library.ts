@@ -1,7 +1,8 @@
 /** A `Caisson` over an engine of this process: the process's own, or as a caller of a daemon sees it. */
-import { definedOnly, toEnvelope } from '@caisson/protocol';
+import { toEnvelope } from '@caisson/protocol';
 import { requireTrust, requireUnderstood } from './trusted-config.ts';
 import { type LiveConfig } from '../config/index.ts';
+import type { Ledger, StoredEvent } from '../ledger/index.ts';
 import { type Engine } from '../engine.ts';
 import { attachRun } from '../operations/attach-run.ts';
 import { type Beside } from '../operations/beside-runs.ts';
@@ -127,6 +128,7 @@ function reads(
   | 'find'
   | 'show'
   | 'events'
+  | 'lastOffset'
   | 'follow'
   | 'log'
   | 'followLog'
@@ -144,8 +146,8 @@ function reads(
     runs: (filter) => listRuns(engine, filter),
     find: async (run) => find(run),
     show: async (run) => showRun(engine, find(run)),
-    events: (run, { after, limit } = {}) =>
-      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after, limit }) }).map(toEnvelope)),
+    events: async (run, how) => (await readEvents(ledger, find(run), how)).map(toEnvelope),
+    lastOffset: () => Promise.resolve(ledger.lastOffset()),
     follow: (first?: string | FollowOptions, how?: ReadOptions) =>
       whenRead(() =>
         typeof first === 'string' ? followRun(engine, find(first), how) : followProject(engine, find, first),
@@ -207,4 +209,15 @@ function keeps(
 /** What is wrong with a stream is thrown to its reader, as from another process. */
 async function* whenRead<T>(open: () => AsyncIterable<T>): AsyncGenerator<T> {
   yield* open();
+}
+
+/** In turns of the event loop, also where only a page is asked for. */
+async function readEvents(
+  ledger: Pick<Ledger, 'readRun' | 'pageRun'>,
+  runId: string,
+  { after, limit }: { readonly after?: number; readonly limit?: number } = {},
+): Promise<readonly StoredEvent[]> {
+  if (limit === undefined) return ledger.readRun(runId, after);
+  for await (const page of ledger.pageRun(runId, after ?? 0, limit)) return page;
+  return [];
 }

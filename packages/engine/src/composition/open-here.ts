@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import type { ApiHost } from '../api/index.ts';
 import { bundlePath } from './bundle-path.ts';
 import { seeAsCaller } from './as-caller.ts';
+import { createExaminer } from './examine-apart.ts';
 import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
-import { examineAll } from '../operations/examine-all.ts';
 import { createKeptAnswers } from '../operations/kept-answers.ts';
 import { localActor } from '../operations/record-act.ts';
 import { recordDecisions } from '../operations/record-decisions.ts';
@@ -43,7 +43,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     introduce: (nonce) => introduceHost(engine, nonce, options.version ?? 'unknown'),
     readKeys: (pems) => pems.map((pem) => parsePublicKey(pem, 'the given key')),
     readWitness: parseWitness,
-    examine: () => examineAll(live.current, cwd),
+    ...createExaminer(() => ({ stateDir: live.current.stateDir, cwd })),
     readDescription: () => readFile(bundlePath('openapi.json'), 'utf8'),
     bytes: createRunBytes(engine),
     kept: createKeptAnswers(engine),

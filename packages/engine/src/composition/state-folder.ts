@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createStamp } from '@caisson/ground';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
+import { findLivingDaemon, LEASE_ROW, LedgerInUseError } from '../daemon/index.ts';
 import { createMemoryLedger, openLedger, type Ledger } from '../ledger/index.ts';
 import { findStateFolder, openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
 import { bundlePath } from './bundle-path.ts';
@@ -30,6 +31,7 @@ export function openState(config: ResolvedConfig, { isMade }: { readonly isMade:
   const endings = createEndingMarks(state);
   const ledger = openLedger(file, {
     patienceMs: patienceMs(readHostEnvironment()),
+    beforeMigration: (read) => demandNoDaemon(file, read(LEASE_ROW.space, LEASE_ROW.key)),
     endings: endings.signer,
     threadEntry: bundlePath('ledger-thread.mjs'),
   });
@@ -40,6 +42,12 @@ export function openState(config: ResolvedConfig, { isMade }: { readonly isMade:
     throw error;
   }
   return { state, hasFolder: true, ledger, endings };
+}
+
+/** An older daemon would go on writing rows without what the newer form has, and could not open the file again. */
+function demandNoDaemon(file: string, lease: unknown): void {
+  const daemon = findLivingDaemon(lease);
+  if (daemon !== null) throw new LedgerInUseError(file, daemon);
 }
 
 function openNothing(): OpenedState {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { isSameProcess, throughFolder } from '@caisson/ground';
+import { isListening, isSameProcess, throughFolder } from '@caisson/ground';
 import { AdoptionAnswer, encodeNdjson, type AdoptionClaim, type Handover } from '@caisson/protocol';
 import type { AdoptedWorker, WorkerHandle, WorkerProcess } from './contract.ts';
 import { WorkerUnreachableError } from './errors.ts';
@@ -35,6 +35,13 @@ export async function adoptWorker(
   } finally {
     signal?.removeEventListener('abort', giveUp);
   }
+}
+
+/** Whether it lives, and listens for the next host. */
+export async function canAdopt(handle: WorkerHandle, socket: string): Promise<boolean> {
+  return (
+    isSameProcess(handle.pid, handle.startTime) && (await isListening(dirname(socket), basename(socket)))
+  );
 }
 
 function connectTo(path: string): Promise<Socket> {

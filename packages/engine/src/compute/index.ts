@@ -1,4 +1,5 @@
 export type * from './contract.ts';
+export { canAdopt } from './adopt-worker.ts';
 export { attemptKey, WorkerHandle } from './contract.ts';
 export { WorkerStartError, WorkerUnreachableError } from './errors.ts';
 export { inheritVariables } from './inherited-variables.ts';

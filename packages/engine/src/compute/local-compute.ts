@@ -4,7 +4,6 @@ import {
   findByMarker,
   findCgroup,
   isErrno,
-  isListening,
   isSameProcess,
   killMarked,
   listOwnCgroups,
@@ -15,9 +14,8 @@ import {
   type Cgroup,
   type Child,
 } from '@caisson/ground';
-import { basename, dirname } from 'node:path';
 import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
-import { adoptWorker } from './adopt-worker.ts';
+import { adoptWorker, canAdopt } from './adopt-worker.ts';
 import type { WorkerLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
 import { startVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
@@ -56,8 +54,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       return describeWorker(child ?? (await startFresh(options, start)), start, group);
     },
     adopt: adoptWorker,
-    canAdopt: async (handle, socket) =>
-      isSameProcess(handle.pid, handle.startTime) && (await isListening(dirname(socket), basename(socket))),
+    canAdopt,
     reopenLimits(handle) {
       const group = reopenCgroup(handle.cgroup.procsFiles);
       return { events: () => group.events(), release: () => group.remove() };

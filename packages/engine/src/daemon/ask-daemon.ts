@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { throughFolder } from '@caisson/ground';
 import {
+  DaemonIdentity,
   DaemonStatus,
   definedOnly,
   FaceStanding,
@@ -14,7 +15,7 @@ import {
 import * as z from 'zod/mini';
 import { FACE_PATH } from './control-routes.ts';
 import { SOCKET_NAME } from './daemon-socket.ts';
-import { DaemonRefusedError, DaemonSilentError } from './errors.ts';
+import { DaemonRefusedError, DaemonSilentError, OtherDaemonError } from './errors.ts';
 
 const ANSWER_LIMIT_MS = 3000;
 /** A configuration may be on a slow disk. */
@@ -22,24 +23,31 @@ const RELOAD_LIMIT_MS = 30_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 export async function askStatus(stateDir: string): Promise<DaemonStatus> {
-  return z.parse(DaemonStatus, await ask(stateDir, { method: 'GET', path: '/v1/status' }));
+  return readAnswer(DaemonStatus, await ask(stateDir, { method: 'GET', path: '/v1/status' }));
 }
 
 export async function askToStop(stateDir: string, order: StopOrder): Promise<DaemonStatus> {
-  return z.parse(DaemonStatus, await ask(stateDir, { method: 'POST', path: '/v1/stop', body: order }));
+  return readAnswer(DaemonStatus, await ask(stateDir, { method: 'POST', path: '/v1/stop', body: order }));
 }
 
 export async function askToReload(stateDir: string): Promise<ReloadReport> {
   const how = { method: 'POST', path: '/v1/reload', limitMs: RELOAD_LIMIT_MS };
-  return z.parse(ReloadReport, await ask(stateDir, how));
+  return readAnswer(ReloadReport, await ask(stateDir, how));
 }
 
 export async function askForFace(stateDir: string, order: FaceOrder): Promise<FaceStanding> {
-  return z.parse(FaceStanding, await ask(stateDir, { method: 'POST', path: FACE_PATH, body: order }));
+  return readAnswer(FaceStanding, await ask(stateDir, { method: 'POST', path: FACE_PATH, body: order }));
 }
 
 export async function askToEndFace(stateDir: string): Promise<void> {
   await ask(stateDir, { method: 'DELETE', path: FACE_PATH });
+}
+
+/** Throws OtherDaemonError for what another version says. */
+function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): T {
+  const read = z.safeParse(schema, answer);
+  if (read.success) return read.data;
+  throw new OtherDaemonError(z.safeParse(DaemonIdentity, answer).data ?? null);
 }
 
 interface Asked {

@@ -33,6 +33,43 @@ export class DaemonRefusedError extends CaissonError {
   }
 }
 
+/** The daemon's answer has a form that this version does not know. */
+export class OtherDaemonError extends CaissonError {
+  readonly code = 'DAEMON_VERSION';
+
+  readonly identity: DaemonIdentity | null;
+
+  constructor(identity: DaemonIdentity | null) {
+    const who =
+      identity === null ? 'has another version' : `has another version (${describeDaemon(identity)})`;
+    super(`the daemon of this project ${who}, whose answer this one does not understand`, {
+      remedy:
+        'Replace it: caisson up -d --replace; its running agents go on. Or use the version that started it.',
+    });
+    this.identity = identity;
+  }
+}
+
+/** This version cannot take over what the daemon has. */
+export class DaemonNotReplacedError extends CaissonError {
+  readonly code = 'DAEMON_NOT_REPLACED';
+}
+
+/** The ledger has to be brought to a newer form, and a daemon of another version writes it. */
+export class LedgerInUseError extends CaissonError {
+  readonly code = 'LEDGER_IN_USE';
+
+  constructor(file: string, daemon: DaemonIdentity) {
+    super(
+      `${file} has the form of an earlier version, whose daemon still writes it (${describeDaemon(daemon)}); it was not changed`,
+      {
+        remedy:
+          'Replace the daemon: caisson up -d --replace; its running agents go on. Or end it first: caisson down.',
+      },
+    );
+  }
+}
+
 /** A daemon that was started ended before it served. */
 export class DaemonStartError extends CaissonError {
   readonly code = 'DAEMON_START_FAILED';

@@ -10,15 +10,26 @@ export {
 } from './control-routes.ts';
 export { openDaemonSocket, SOCKET_NAME, type DaemonSocket } from './daemon-socket.ts';
 export {
+  DaemonNotReplacedError,
   DaemonRunsError,
   DaemonSilentError,
   DaemonStartError,
   DaemonStoppingError,
   describeDaemon,
+  LedgerInUseError,
   NoDaemonError,
+  OtherDaemonError,
 } from './errors.ts';
 export { createGate, type Gate } from './gate.ts';
-export { findLeaseHolder, identifyDaemon, releaseLease, takeLease, type LeaseRooms } from './lease.ts';
+export {
+  findLeaseHolder,
+  findLivingDaemon,
+  identifyDaemon,
+  LEASE_ROW,
+  releaseLease,
+  takeLease,
+  type LeaseRooms,
+} from './lease.ts';
 export { createLife } from './life.ts';
 export {
   createSchedules,

@@ -36,6 +36,15 @@ export async function findLeaseHolder(rooms: LeaseRooms): Promise<DaemonIdentity
   return identity !== null && (await isDaemonAlive(rooms, identity)) ? identity : null;
 }
 
+/** The same of the row as it is in the ledger, by its process alone. */
+export function findLivingDaemon(row: unknown): DaemonIdentity | null {
+  const { data } = z.safeParse(DaemonIdentity, row);
+  return data !== undefined && isProcessOf(data) ? data : null;
+}
+
+/** Where it is in the ledger. */
+export const LEASE_ROW = { space: SPACE, key: KEY } as const;
+
 /** This process, as a daemon of this host id and version. */
 export function identifyDaemon(
   { hostId, version }: Pick<DaemonIdentity, 'hostId' | 'version'>,
@@ -53,8 +62,11 @@ export function identifyDaemon(
 
 /** Its process lives; or its host's socket is open, which also counts where its pid is of another namespace. */
 async function isDaemonAlive({ isHostAlive }: LeaseRooms, identity: DaemonIdentity): Promise<boolean> {
-  const { pid, startTime, bootId, hostId } = identity;
-  return (bootId === readBootId() && isSameProcess(pid, startTime)) || (await isHostAlive(hostId));
+  return isProcessOf(identity) || (await isHostAlive(identity.hostId));
+}
+
+function isProcessOf({ pid, startTime, bootId }: DaemonIdentity): boolean {
+  return bootId === readBootId() && isSameProcess(pid, startTime);
 }
 
 /** A row that cannot be read belongs to nobody. */

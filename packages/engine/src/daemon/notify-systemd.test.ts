@@ -1,24 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { receiveNotices } from './fixtures/receive-notices.ts';
 import { startSystemdNotifier } from './notify-systemd.ts';
-
-/** Prints each datagram it receives, as systemd would read it. */
-const RECEIVER = `use Socket; $| = 1; my $at = shift; $at =~ s/^\\@/\\0/;
-socket(my $s, AF_UNIX, SOCK_DGRAM, 0); bind($s, pack_sockaddr_un($at)) or die; print "up\\n";
-while (defined recv($s, my $got, 4096, 0)) { $got =~ tr/\\n/|/; print "$got\\n" }`;
-
-async function receive(address: string): Promise<() => string[]> {
-  const receiver = spawn('perl', ['-e', RECEIVER, address], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void receiver.kill('SIGKILL'));
-  let text = '';
-  receiver.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(receiver.stdout, 'data');
-  return () => text.split('\n').slice(1, -1);
-}
 
 function makeSocketPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-notify-'));
@@ -31,7 +16,7 @@ test.each([
   ['in the abstract namespace', () => `@caisson-test-${process.pid}`],
 ])('notices reach the socket of systemd %s, in order', async (_where, makeAddress) => {
   const address = makeAddress();
-  const received = await receive(address);
+  const received = await receiveNotices(address);
   const env = { NOTIFY_SOCKET: address, WATCHDOG_USEC: '4000000', WATCHDOG_PID: String(process.pid) };
   const notifier = await startSystemdNotifier(env, () => undefined);
   expect(notifier.aliveEveryMs).toBe(2000);

@@ -47,7 +47,7 @@ export interface Exported {
  */
 export async function exportRun(input: ExportInput): Promise<Exported> {
   const { ledger, store, runId } = input;
-  const events = ledger.read({ runId });
+  const events = await ledger.readRun(runId);
   const seal = findSeal(events);
   if (seal === null) {
     refuseLostSeal(ledger, runId, events);

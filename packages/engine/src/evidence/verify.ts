@@ -60,7 +60,7 @@ export async function verifyRun(
 ): Promise<Verification> {
   let events: readonly StoredEvent[];
   try {
-    events = ledger.read({ runId });
+    events = await ledger.readRun(runId);
   } catch (cause) {
     return await failVerification('event-chain', cause);
   }

@@ -5,7 +5,19 @@ import type { OperationName } from '../api/index.ts';
 type Scoped = Readonly<Record<OperationName, Scope>>;
 
 const READ = [
-  ...['runs', 'find', 'show', 'ended', 'events', 'follow', 'followAll', 'log', 'followLog', 'patch'],
+  ...[
+    'runs',
+    'find',
+    'show',
+    'ended',
+    'events',
+    'lastOffset',
+    'follow',
+    'followAll',
+    'log',
+    'followLog',
+    'patch',
+  ],
   ...['questions', 'approvals', 'budget', 'spend', 'usage', 'verify', 'branches', 'doctor', 'exported'],
   ...['registryList', 'registryGet', 'senses', 'workflows', 'threads', 'thread', 'residents', 'residentLog'],
   ...['schedules', 'sessions', 'board', 'findings', 'outputs', 'output'],
@@ -26,6 +38,7 @@ const SCOPES: Partial<Scoped> = Object.fromEntries([
 const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
   ...['task', 'argv', 'runtime', 'agent', 'model', 'systemPrompt', 'mode', 'base', 'folder', 'timeoutMs'],
   ...['stallTimeoutMs', 'budget', 'limits', 'tools', 'verify', 'verifyLens', 'capabilities', 'env', 'scope'],
+  ...['lackingEnv'],
   ...['acceptance', 'branch', 'priority', 'retries', 'session', 'idempotencyKey', 'overflow', 'continues'],
 ]);
 
@@ -34,6 +47,7 @@ export function scopeOfCall(operation: OperationName, input: Readonly<Record<str
   const scope = SCOPES[operation] ?? 'admin';
   if (operation === 'dispatch') return isPlain(input['request']) ? scope : 'admin';
   if (operation === 'continuation') return isPlain(input['changes'] ?? {}) ? scope : 'admin';
+  if (operation === 'answer') return input['given'] === undefined ? scope : 'admin';
   const skipsCheck = ['force', 'allowRisky', 'allowOutsideScope'].some((name) => input[name] === true);
   return operation === 'apply' && skipsCheck ? 'admin' : scope;
 }

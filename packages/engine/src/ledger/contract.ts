@@ -194,15 +194,18 @@ export interface Ledger {
   read(query?: ReadQuery & { readonly types?: never }): StoredEvent[];
   /** The same for some types alone, without events under their name that this version cannot read. */
   read<T extends EventType>(query: ReadQuery & { readonly types: readonly T[] }): StoredOf<T>[];
-  /** Everything in global order, as `read` gives it, a page at a time: memory does not grow with the ledger. */
+  /** Everything in global order, a page at a time: memory does not grow with the ledger. */
   walk(query?: WalkQuery & { readonly types?: never }): Generator<StoredEvent>;
   walk<T extends EventType>(query: WalkQuery & { readonly types: readonly T[] }): Generator<StoredOf<T>>;
-  /** All of a run, as `read` gives it, in pieces between which the event loop is free: a run may have thousands. */
-  readRun(runId: string): Promise<StoredEvent[]>;
+  /** A run from a cursor on, as `read` gives it, in pieces between which the event loop is free: it may have thousands. */
+  readRun(runId: string, after?: number): Promise<StoredEvent[]>;
+  /** The same a page at a time, as it was when the reading began: a slow reader holds no more than a page. */
+  pageRun(runId: string, after: number, size: number): AsyncGenerator<StoredEvent[], void, void>;
   /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
-  /** The same, a page at a time. */
+  /** The same in pieces, between which the event loop is free, and a page at a time. */
+  searchRuns(filter?: RunFilter): Promise<RunRow[]>;
   walkRuns(filter?: Omit<RunFilter, 'limit' | 'after'>): Generator<RunRow>;
   run(runId: string): RunRow | null;
   /** The whole ids with this part, the newest first. */
@@ -224,10 +227,7 @@ export interface Ledger {
   verifyAll(onProgress?: (done: number, total: number) => void): VerifyAllReport;
   readonly leases: Leases;
   readonly kv: KeyValues;
-  /**
-   * Runs reads and `kv` writes as one transaction, alone among all processes; a throw changes nothing. Neither `append`
-   * nor leases inside.
-   */
+  /** Runs reads and `kv` writes as one transaction, alone among all processes, without `append` and leases. */
   alone<T>(work: () => T): T;
   /** Calls back, coalesced, after anything was committed. A throwing callback never disturbs the ledger. */
   watch(onChange: (change: LedgerChange) => void): () => void;

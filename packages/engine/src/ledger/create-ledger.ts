@@ -23,10 +23,12 @@ import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
 import { project } from './project.ts';
 import { createEventIds } from './event-ids.ts';
-import { readRecords, readRunInTurns, walkPages } from './read-chain.ts';
+import { pageRunInTurns, readRecords, readRunInTurns, walkPages, type RunCursor } from './read-chain.ts';
+import { searchRuns } from './search-runs.ts';
 import type { Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
+import type { BeforeMigration } from './sqlite/open-database.ts';
 import { walkAll } from './walk-all.ts';
 
 /** A walk through the runs reads so many at once. */
@@ -38,6 +40,8 @@ export interface LedgerOptions {
   readonly createEventId?: () => string;
   /** How long an append waits while other processes hold the lock. Default 30 s. */
   readonly patienceMs?: number | undefined;
+  /** Called before an older file is brought to the form of this version; a throw leaves it as it is. */
+  readonly beforeMigration?: BeforeMigration | undefined;
   /** Signs the mark that is kept with each ending, in the same transaction. */
   readonly endings?: EndingSigner | undefined;
 }
@@ -73,7 +77,11 @@ export function createLedger(
       return events.filter(isReadable) as StoredOf<T>[];
     },
     walk: <T extends EventType>(query: WalkQuery = {}) => walkStored<T>(storage, reading, query),
-    readRun: (runId) => readStored(storage, reading, runId),
+    readRun: (runId, after = 0) => readStored(storage, reading, { runId, after }),
+    async *pageRun(runId, after, size) {
+      for await (const page of pageRunInTurns(storage, reading, { runId, after }, size))
+        yield page.map(toStoredEvent);
+    },
     findLast: (type) => {
       const record = reading(() => findLast(storage, type));
       return record === null ? null : toStoredEvent(record);
@@ -117,10 +125,10 @@ function* walkStored<T extends EventType>(
 async function readStored(
   storage: Storage,
   reading: <T>(work: () => T) => T,
-  runId: string,
+  from: RunCursor,
 ): Promise<StoredEvent[]> {
   const stored: StoredEvent[] = [];
-  for (const record of await readRunInTurns(storage, reading, runId)) {
+  for (const record of await readRunInTurns(storage, reading, from)) {
     await shareTurn();
     stored.push(toStoredEvent(record));
   }
@@ -129,6 +137,7 @@ async function readStored(
 
 type Rows =
   | 'runs'
+  | 'searchRuns'
   | 'walkRuns'
   | 'run'
   | 'runIds'
@@ -147,6 +156,8 @@ function readsRows(storage: Storage, reading: <T>(work: () => T) => T): Pick<Led
   const runs = (filter: RunFilter = {}): RunRow[] => reading(() => storage.runs(filter).map(toRunRow));
   return {
     runs,
+    searchRuns: (filter = {}) =>
+      searchRuns(filter, { runs, runAt: (asked, index) => reading(() => storage.runAt(asked, index)) }),
     *walkRuns(filter = {}) {
       for (let page = runs({ ...filter, limit: RUNS_PAGE }); ;) {
         yield* page;

@@ -1,6 +1,5 @@
 /** One reader of the feed (F1 to F4 in `feed.ts`): its cursor, and what waits for it. */
-import type { Clock } from '@caisson/ground';
-import { definedOnly } from '@caisson/protocol';
+import { shareTurn, type Clock } from '@caisson/ground';
 import type { PublishedEvent, Ledger, StoredEvent } from './contract.ts';
 import {
   composeGap,
@@ -14,6 +13,8 @@ import { MAX_WAITING } from './live-queue.ts';
 import type { SharedReads } from './shared-reads.ts';
 
 const PAGE = 500;
+/** So many are read in one piece of a turn. */
+const PIECE = 50;
 /** A change of another process that the watch did not report is found after this. */
 const POLL_MS = 250;
 
@@ -35,9 +36,15 @@ export interface FeedQuery extends EventFilter {
 }
 
 interface ReaderRooms {
-  readonly ledger: Pick<Ledger, 'read'>;
+  readonly ledger: Pick<Ledger, 'read' | 'pageRun'>;
   readonly shared: SharedReads;
   readonly clock: Pick<Clock, 'setTimer'>;
+}
+
+interface Stored {
+  readonly events: readonly StoredEvent[];
+  /** Nothing more was there when the reading of these began. */
+  readonly isAll: boolean;
 }
 
 export class FeedReader {
@@ -47,6 +54,7 @@ export class FeedReader {
   #cursor: number;
   #waiting: PlacedEvent[] = [];
   #leftOut = 0;
+  #pages: ReturnType<Ledger['pageRun']> | null = null;
   /** The ledger may have more than what was published here. */
   #isBehind = true;
   #wake = (): void => undefined;
@@ -83,7 +91,7 @@ export class FeedReader {
     while (!this.#isAborted()) {
       const isLast = until?.aborted === true;
       if (isLast || this.#hasHole()) this.#isBehind = true;
-      for (const event of this.#take()) {
+      for (const event of await this.#take()) {
         if (event.seq > 0) this.#query.onRecorded?.(event);
         if (!this.#passes(event)) continue;
         yield event;
@@ -111,20 +119,35 @@ export class FeedReader {
     return false;
   }
 
-  #take(): PublishedEvent[] {
-    const stored = this.#isBehind ? this.#readStored() : null;
-    this.#isBehind = stored?.length === PAGE;
-    if (stored !== null && this.#isBehind) return this.#pass(stored, []);
+  /** What comes while the ledger is read waits for the next time: the read may be older than it. */
+  async #take(): Promise<PublishedEvent[]> {
     const waiting = this.#waiting;
     this.#waiting = [];
+    const isBehind = this.#isBehind;
+    this.#isBehind = false;
+    const stored = isBehind ? await this.#readStored() : null;
+    if (stored?.isAll === false) {
+      this.#isBehind = true;
+      this.#waiting.unshift(...waiting);
+      return this.#pass(stored.events, []);
+    }
     const isNew = ({ event }: PlacedEvent): boolean =>
       event.seq > 0 && this.#positionOf(event) > this.#cursor;
-    const recorded = stored ?? waiting.filter(isNew).map(({ event }) => event);
-    const taken = this.#pass(
-      recorded,
-      waiting.filter(({ event }) => event.seq === 0),
-    );
+    const recorded = stored?.events ?? waiting.filter(isNew).map(({ event }) => event);
+    const told = waiting.filter(({ event }) => event.seq === 0);
+    const taken = this.#pass(recorded, [
+      ...told,
+      ...this.#takeLiveBefore(stored?.events.at(-1)?.offset ?? 0),
+    ]);
     return this.#leftOut === 0 ? taken : [this.#reportGap(taken[0]), ...taken];
+  }
+
+  /** Live events that came while the ledger was read, and belong between what was found there. */
+  #takeLiveBefore(offset: number): PlacedEvent[] {
+    const belongs = ({ event, place }: PlacedEvent): boolean => event.seq === 0 && place < offset;
+    const told = this.#waiting.filter(belongs);
+    if (told.length > 0) this.#waiting = this.#waiting.filter((each) => !belongs(each));
+    return told;
   }
 
   /** Both in order; moves the cursor behind them. */
@@ -142,11 +165,29 @@ export class FeedReader {
     return merged;
   }
 
-  /** The last page has all that is there now, so it is not another reader's. */
-  #readStored(): readonly StoredEvent[] {
+  /** A page, read in turns. The last page has all that is there now, so it is not another reader's. */
+  async #readStored(): Promise<Stored> {
     const { runId, until } = this.#query;
+    if (runId !== undefined) return await this.#readNextOfRun(runId);
     const source = until?.aborted === true ? this.#rooms.ledger : this.#rooms.shared;
-    return source.read({ ...definedOnly({ runId }), after: this.#cursor, limit: PAGE });
+    const page: StoredEvent[] = [];
+    for (let after = this.#cursor; page.length < PAGE; after = page.at(-1)?.offset ?? after) {
+      await shareTurn();
+      const piece = source.read({ after, limit: Math.min(PIECE, PAGE - page.length) });
+      page.push(...piece);
+      if (piece.length < PIECE) break;
+    }
+    return { events: page, isAll: page.length < PAGE };
+  }
+
+  /** What was recorded since a way of several pages began is behind its end. */
+  async #readNextOfRun(runId: string): Promise<Stored> {
+    const isFirst = this.#pages === null;
+    this.#pages ??= this.#rooms.ledger.pageRun(runId, this.#cursor, PAGE);
+    const { value: events = [] } = await this.#pages.next();
+    const isLast = events.length < PAGE;
+    if (isLast) this.#pages = null;
+    return { events, isAll: isFirst && isLast };
   }
 
   /** F3: what was recorded is in the ledger, and the rest is counted. */

@@ -25,7 +25,7 @@ export interface EventFeed {
 }
 
 interface FeedRooms {
-  readonly ledger: Pick<Ledger, 'read' | 'watch'>;
+  readonly ledger: Pick<Ledger, 'read' | 'pageRun' | 'watch'>;
   readonly recorder: Pick<Recorder, 'listen'>;
   readonly clock: Pick<Clock, 'setTimer'>;
 }

@@ -27,9 +27,9 @@ export type { ChainEvent } from './event-record.ts';
  * has changed nothing.
  */
 export function openLedger(file: string, { threadEntry, ...options }: FileLedgerOptions = {}): Ledger {
-  const { patienceMs } = options;
+  const { patienceMs, beforeMigration } = options;
   if (threadEntry === undefined)
-    return createLedger(openSqliteStorage(file, undefined, { patienceMs }), options);
+    return createLedger(openSqliteStorage(file, undefined, { patienceMs, beforeMigration }), options);
   return openWithThread(file, { ...options, threadEntry }).ledger;
 }
 

@@ -1,4 +1,4 @@
-import type { ThreadRow } from '@caisson/protocol';
+import { definedOnly, type ThreadRow } from '@caisson/protocol';
 import type {
   ApprovalFilter,
   ApprovalRow,
@@ -16,13 +16,20 @@ import type { RunState } from './ledger-view.ts';
 export function filterRuns(runs: readonly RunState[], filter: RunFilter): RunState[] {
   const after = runs.find(({ runId }) => runId === filter.after);
   if (filter.after !== undefined && after === undefined) return [];
+  const last = runs.find(({ runId }) => runId === filter.upTo);
   const direction = filter.newestFirst === true ? -1 : 1;
   const compare = (a: RunState, b: RunState): number => direction * compareIn(filter, a, b);
   return runs
     .filter((run) => isListed(run, filter))
     .filter((run) => after === undefined || compare(run, after) > 0)
+    .filter((run) => last === undefined || compare(run, last) <= 0)
     .toSorted(compare)
     .slice(0, filter.limit);
+}
+
+/** What decides about the order of a list, and where it begins. */
+export function orderOf({ order, since, until, after, newestFirst }: RunFilter): RunFilter {
+  return definedOnly({ order, since, until, after, newestFirst });
 }
 
 /** The same of threads. */
@@ -43,24 +50,24 @@ export function filterQuestions(
   rows: ReadonlyMap<string, QuestionRow>,
   filter: QuestionFilter,
 ): QuestionRow[] {
-  const orderOf = ({ askedOffset }: QuestionRow): number => askedOffset;
+  const placeOf = ({ askedOffset }: QuestionRow): number => askedOffset;
   const asked = [...rows.values()].filter(
     (row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status),
   );
   const last = rows.get(filter.after ?? '');
-  return takePage(asked, filter, orderOf, last && orderOf(last));
+  return takePage(asked, filter, placeOf, last && placeOf(last));
 }
 
 export function filterApprovals(
   rows: ReadonlyMap<string, ApprovalRow>,
   filter: ApprovalFilter,
 ): ApprovalRow[] {
-  const orderOf = ({ requestedOffset }: ApprovalRow): number => requestedOffset;
+  const placeOf = ({ requestedOffset }: ApprovalRow): number => requestedOffset;
   const asked = [...rows.values()]
     .filter((row) => isAsked(filter.runId, row.runId) && isAsked(filter.status, row.status))
     .filter((row) => row.approvalId.endsWith(filter.idEnd ?? ''));
   const last = rows.get(filter.after ?? '');
-  return takePage(asked, filter, orderOf, last && orderOf(last));
+  return takePage(asked, filter, placeOf, last && placeOf(last));
 }
 
 export function filterSpends(rows: ReadonlyMap<string, SpendRow>, filter: SpendFilter): SpendRow[] {
@@ -74,12 +81,12 @@ export function filterSpends(rows: ReadonlyMap<string, SpendRow>, filter: SpendF
 function takePage<Row, Key extends string | number>(
   rows: readonly Row[],
   { after, limit }: Page,
-  orderOf: (row: Row) => Key,
+  placeOf: (row: Row) => Key,
   last: Key | undefined,
 ): Row[] {
   return rows
-    .filter((row) => after === undefined || (last !== undefined && orderOf(row) > last))
-    .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    .filter((row) => after === undefined || (last !== undefined && placeOf(row) > last))
+    .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     .slice(0, limit);
 }
 

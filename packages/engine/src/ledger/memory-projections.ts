@@ -19,6 +19,7 @@ import {
   filterRuns,
   filterSpends,
   filterThreads,
+  orderOf,
 } from './memory-filter.ts';
 import type { RowTable } from './storage.ts';
 
@@ -51,6 +52,8 @@ export function createMemoryProjections(runs: Map<string, RunState>) {
     thread: (threadId: string) => copy(threads.get(threadId) ?? null),
     threads: (filter: ThreadFilter) => copy(filterThreads([...threads.values()], filter)),
     runs: (filter: RunFilter) => copy(filterRuns([...runs.values()], filter)),
+    runAt: (filter: RunFilter, index: number) =>
+      filterRuns([...runs.values()], { ...orderOf(filter), limit: index + 1 })[index]?.runId ?? null,
     runIds: (part: IdPart, limit: number) =>
       [...runs.keys()]
         .filter((runId) => ('end' in part ? runId.endsWith(part.end) : runId.startsWith(part.beginning)))

@@ -71,14 +71,20 @@ function recordAt(
   return record;
 }
 
+export interface RunCursor {
+  readonly runId: string;
+  /** The events behind this `seq`. */
+  readonly after: number;
+}
+
 /**
- * A whole stream as `walkRun` gives it, in pieces that share the turns of the event loop. Events never change (L3): what
+ * A stream as `walkRun` gives it, in pieces that share the turns of the event loop. Events never change (L3): what
  * is appended meanwhile does not matter, the head at the beginning counts.
  */
 export async function readRunInTurns(
   storage: Storage,
   reading: <T>(work: () => T) => T,
-  runId: string,
+  { runId, after }: RunCursor,
 ): Promise<EventRecord[]> {
   await shareTurn();
   const stream = reading(() => {
@@ -86,23 +92,66 @@ export async function readRunInTurns(
     return storage.stream(runId);
   });
   if (stream.count === 0) reading(() => checkEmpty(storage, runId));
+  if (after >= stream.count) return [];
+  // The cursor's own event is read too, to verify the link of the first one after it.
+  const count = stream.count - Math.max(after - 1, 0);
   const records: EventRecord[] = [];
   const readStep = (): void => {
-    for (let step = 0; step < STEP && records.length < stream.count; step += 1) {
+    for (let step = 0; step < STEP && records.length < count; step += 1) {
       const offset = records.at(-1)?.prevOffset ?? stream.headOffset;
       records.push(recordAt(storage, offset, { runId, seq: stream.count - records.length }));
     }
   };
-  for (; records.length < stream.count; await shareTurn()) reading(readStep);
+  for (; records.length < count; await shareTurn()) reading(readStep);
   records.reverse();
+  const first = after === 0 ? ZERO_HASH : (records[0]?.prevHash ?? ZERO_HASH);
   for (const [index, record] of records.entries()) {
     if (index % STEP === STEP - 1) await shareTurn();
-    checkRecord(storage.file, record, records[index - 1]?.hash ?? ZERO_HASH);
+    checkRecord(storage.file, record, records[index - 1]?.hash ?? first);
   }
   const newest = records.at(-1);
   if (newest !== undefined && newest.hash !== stream.head)
     throw wrongHead(storage.file, runId, stream.count, 'recorded head');
-  return records;
+  return after === 0 ? records : records.slice(1);
+}
+
+/**
+ * The same a page at a time. The links lead back, so a long way is gone twice: for the places, and for the events. A reader
+ * that is slow holds a page and the places, not the events.
+ */
+export async function* pageRunInTurns(
+  storage: Storage,
+  reading: <T>(work: () => T) => T,
+  { runId, after }: RunCursor,
+  size: number,
+): AsyncGenerator<EventRecord[], void, void> {
+  const { count, headOffset } = reading(() => storage.stream(runId));
+  if (count - after <= size) {
+    yield await readRunInTurns(storage, reading, { runId, after });
+    return;
+  }
+  const places: number[] = [];
+  let offset = headOffset;
+  const findStep = (): void => {
+    for (let step = 0; step < STEP && places.length < count - after; step += 1) {
+      places.push(offset);
+      offset = recordAt(storage, offset, { runId, seq: count - places.length + 1 }).prevOffset;
+    }
+  };
+  for (; places.length < count - after; await shareTurn()) reading(findStep);
+  places.reverse();
+  let before: string | null = null;
+  for (let from = 0; from < places.length; from += size) {
+    const page: EventRecord[] = [];
+    for (const [index, place] of places.slice(from, from + size).entries()) {
+      if (index % STEP === 0) await shareTurn();
+      const record = reading(() => recordAt(storage, place, { runId, seq: after + from + index + 1 }));
+      checkRecord(storage.file, record, before ?? (record.seq === 1 ? ZERO_HASH : record.prevHash));
+      before = record.hash;
+      page.push(record);
+    }
+    yield page;
+  }
 }
 
 /** A run that has a row has at least one event. */

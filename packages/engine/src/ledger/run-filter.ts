@@ -33,6 +33,8 @@ export interface RunFilter {
   readonly newestFirst?: boolean;
   /** Begins behind this run in that order: the last one of the page before. */
   readonly after?: string;
+  /** Ends with this run in that order. */
+  readonly upTo?: string;
   readonly limit?: number;
 }
 

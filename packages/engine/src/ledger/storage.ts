@@ -51,6 +51,8 @@ export interface Storage extends LedgerView {
   countRows(table: RowTable): number;
 
   runs(filter: RunFilter): RunState[];
+  /** The run at this place of the filter's order, from its cursor on, whatever its other conditions are. */
+  runAt(filter: RunFilter, index: number): string | null;
   runIds(part: IdPart, limit: number): string[];
   attempts(runId: string): AttemptRow[];
   questions(filter: QuestionFilter): QuestionRow[];

@@ -1,5 +1,5 @@
 /** What `caisson doctor` looks at, without a repair, for callers that only read. */
-import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
+import { readHostEnvironment } from '../config/index.ts';
 import { examineHost, type ProbeReport } from '../discovery/index.ts';
 import { examineAgents } from './examine-agents.ts';
 import { examineConfig } from './examine-config.ts';
@@ -11,10 +11,10 @@ export interface Examination {
   readonly probes: readonly ProbeReport[];
 }
 
-export async function examineAll(config: ResolvedConfig, cwd: string): Promise<Examination> {
-  const { stateDir, folders, runtimes } = config;
+export async function examineAll(stateDir: string, cwd: string): Promise<Examination> {
+  const { config, report } = await examineConfig({ flags: { state: stateDir }, cwd });
+  const { folders, runtimes } = config;
   const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
-  const { report } = await examineConfig({ flags: { state: stateDir }, cwd });
   const found = await examineHost(host);
   const project = await examineProject(config, { isQuick: true });
   const { usual, agents } = await examineAgents(config, cwd);

@@ -1,6 +1,6 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isErrno, isListening, isSameProcess, readProcess } from '@caisson/ground';
+import { isListening, isSameProcess, readProcess } from '@caisson/ground';
 import type {
   DaemonIdentity,
   DaemonStatus,
@@ -21,11 +21,11 @@ import {
   DaemonSilentError,
   describeDaemon,
   NoDaemonError,
+  OtherDaemonError,
   SOCKET_NAME,
 } from '../daemon/index.ts';
-import type { Hosts } from '../hosts/index.ts';
-import type { Ledger } from '../ledger/index.ts';
 import { findStateFolder } from '../trust/index.ts';
+import type { DaemonWorkers } from './waiting-workers.ts';
 
 const GONE_POLL_MS = 50;
 const PROGRESS_MS = 500;
@@ -38,7 +38,14 @@ export interface DaemonPlace {
 /** `silent`: its process lives, but nothing answers. */
 export type DaemonStanding =
   | { readonly kind: 'answers'; readonly status: DaemonStatus }
-  | { readonly kind: 'silent'; readonly identity: DaemonIdentity; readonly isStopped: boolean }
+  | {
+      readonly kind: 'silent';
+      readonly identity: DaemonIdentity;
+      readonly isStopped: boolean;
+      readonly workers: DaemonWorkers;
+    }
+  /** It answers in a form of another version. */
+  | { readonly kind: 'foreign'; readonly identity: DaemonIdentity }
   /** `waiting`: runs whose agents go on without one. */
   | { readonly kind: 'none'; readonly waiting: readonly string[] };
 
@@ -51,44 +58,49 @@ export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStandi
   const { stateDir } = config;
   if (findStateFolder(config) === null) return { kind: 'none', waiting: [] };
   if (await isListening(join(stateDir, 'runtime'), SOCKET_NAME)) {
-    const status = await askStatus(stateDir).catch(nullIfSilent);
-    if (status !== null) return { kind: 'answers', status };
+    const found = await askStatus(stateDir).then(
+      (status): DaemonStanding => ({ kind: 'answers', status }),
+      describeNoAnswer,
+    );
+    if (found !== null) return found;
   }
   return await findInLedger(config);
 }
 
+function describeNoAnswer(error: unknown): DaemonStanding | null {
+  if (error instanceof DaemonSilentError) return null;
+  if (error instanceof OtherDaemonError && error.identity !== null)
+    return { kind: 'foreign', identity: error.identity };
+  throw error;
+}
+
 /** What the ledger says about a daemon that does not answer. */
 async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
-  const { createLocalHosts, findLeaseHolder, openState } = await import('../composition/in-process.ts');
+  const { createLocalHosts, findLeaseHolder, findWaitingRuns, findWorkersOf, openState } =
+    await import('../composition/in-process.ts');
   const { ledger } = openState(config, { isMade: false });
   try {
     const hosts = createLocalHosts(config.stateDir);
-    const identity = await findLeaseHolder({ ledger, isHostAlive: (id) => hosts.isAlive(id) });
-    if (identity === null) return { kind: 'none', waiting: await findWaiting(ledger, hosts) };
-    return { kind: 'silent', identity, isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? '') };
+    const isHostAlive = (id: string): Promise<boolean> => hosts.isAlive(id);
+    const identity = await findLeaseHolder({ ledger, isHostAlive });
+    if (identity === null)
+      return { kind: 'none', waiting: await findWaitingRuns(ledger, config.stateDir, isHostAlive) };
+    return {
+      kind: 'silent',
+      identity,
+      isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? ''),
+      workers: findWorkersOf(ledger, identity.hostId),
+    };
   } finally {
     await ledger.close();
   }
-}
-
-async function findWaiting(ledger: Ledger, hosts: Hosts): Promise<string[]> {
-  const waiting: string[] = [];
-  for (const { runId, host } of ledger.runs({ status: ['running'] })) {
-    const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
-    if (launched?.data.adoption !== undefined && !(await hosts.isAlive(host))) waiting.push(runId);
-  }
-  return waiting;
-}
-
-function nullIfSilent(error: unknown): null {
-  if (error instanceof DaemonSilentError) return null;
-  throw error;
 }
 
 /** The status of the daemon; throws NoDaemonError, or DaemonSilentError with what to do about it. */
 export async function requireDaemon(place: DaemonPlace = {}): Promise<DaemonStatus> {
   const standing = await findDaemon(place);
   if (standing.kind === 'answers') return standing.status;
+  if (standing.kind === 'foreign') throw new OtherDaemonError(standing.identity);
   if (standing.kind === 'none')
     throw new NoDaemonError('no daemon serves this project', { remedy: 'Start one: caisson up -d.' });
   throw describeSilent(standing);
@@ -155,33 +167,6 @@ function countResidents({ residents = [], threads }: DaemonStatus): { residents:
     residents: residents.filter(({ pid }) => pid !== undefined).length,
     threads: queued + running + waiting,
   };
-}
-
-/** A daemon that does not end by itself within this time is killed: its agents go on, and the next one adopts them. */
-const LEAVE_MS = 10_000;
-
-/** Ends the daemon of the project, if there is one, so that the next can adopt its agents. Returns who it was. */
-export async function endForNext(place: DaemonPlace = {}): Promise<string | null> {
-  const standing = await findDaemon(place);
-  if (standing.kind === 'none') return null;
-  const identity = standing.kind === 'answers' ? standing.status : standing.identity;
-  const { pid, startTime } = identity;
-  if (standing.kind === 'answers') await askToStop(standing.status.stateDir, { leave: true });
-  const isStopped = standing.kind === 'silent' && standing.isStopped;
-  const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
-  while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) killQuietly(pid); // a stopped one gets no other signal
-    await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
-  }
-  return describeDaemon(identity);
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
-  }
 }
 
 /** A page on the daemon, which listens on TCP for it. Throws NoDaemonError without one. */

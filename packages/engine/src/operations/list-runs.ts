@@ -24,7 +24,7 @@ export interface ListedRun extends RunRow {
 }
 
 export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<ListedRun[]> {
-  const rows = engine.ledger.runs({
+  const rows = await engine.ledger.searchRuns({
     ...filter,
     ...definedOnly({
       since: toRecordedForm('since', filter.since),

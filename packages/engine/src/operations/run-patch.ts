@@ -84,7 +84,7 @@ export async function applyRun(
   const whole = await readPatch(engine, runId);
   if (whole.length === 0) return { kind: 'applied', files: [] };
   const patch = choosePart(whole, options.only);
-  const events = engine.ledger.read({ runId });
+  const events = await engine.ledger.readRun(runId);
   const ending = events.findLast((event) => isEnding(event));
   const ended = events.filter((event) => event.type === 'attempt.ended');
   const attempt = ending === undefined ? undefined : findWorkAttempt(ended, ending);

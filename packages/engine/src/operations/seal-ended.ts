@@ -70,7 +70,7 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
 /** Seals one requested run. Returns why it stays unsealed; null when it is sealed, or has not ended. */
 export async function sealIfMissing(engine: Engine, runId: string): Promise<Error | null> {
   try {
-    if (!isUnsealed(engine.ledger.read({ runId }))) return null;
+    if (!isUnsealed(await engine.ledger.readRun(runId))) return null;
     await requireTrust(engine.config, ['keys', 'evidence']);
     await engine.sealer.seal(runId, { isLate: true });
     return null;

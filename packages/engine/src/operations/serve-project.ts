@@ -1,5 +1,6 @@
 /** A daemon: this process carries out the runs of a project for others, until it is stopped. */
 import {
+  ADOPTION_VERSION,
   BusTopic,
   definedOnly,
   type DaemonIdentity,
@@ -181,6 +182,7 @@ function describeStatus(
   return {
     ...own,
     phase: life.phase(),
+    adoptionVersion: ADOPTION_VERSION,
     uptimeMs: Math.max(0, clock.wallMs() - Date.parse(own.startedAt)),
     projectRoot: config.projectRoot,
     stateDir: config.stateDir,

@@ -1,7 +1,7 @@
 import { BusTopic, definedOnly, ResultUnreadableError, type DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import type { QuestionRow } from '../ledger/index.ts';
+import type { QuestionRow, StoredEvent } from '../ledger/index.ts';
 import { toProblem } from '../store/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { findLive, findWaiting } from './live-runs.ts';
@@ -10,13 +10,14 @@ import { findUnpatched } from './unpatched-work.ts';
 /** The run as its ledger records it, its questions and answers, and the state of its callbacks. */
 export async function showRun(engine: Engine, runId: string): Promise<DispatchResult> {
   const result = await describeReadable(engine, runId);
+  const events = await engine.ledger.readRun(runId);
   const unpatched = isForgotten(engine, runId) ? null : await findUnpatched(engine, runId);
   const callbacks = engine.callbacks.standings(runId);
   return {
     ...result,
-    ...describeTask(engine, runId),
+    ...describeTask(events),
     ...describeQuestions(engine, runId),
-    ...describeTaken(engine, runId),
+    ...describeTaken(events),
     ...(await describeUnderWay(engine, runId)),
     ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
@@ -35,8 +36,8 @@ async function describeReadable(engine: Engine, runId: string): Promise<Dispatch
   }
 }
 
-function describeTask({ ledger }: Engine, runId: string): Pick<DispatchResult, 'task'> {
-  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
+function describeTask(events: readonly StoredEvent[]): Pick<DispatchResult, 'task'> {
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
   if (accepted === undefined) return {};
   const { priority, scope = [], branch, acceptance } = accepted.data.task;
   return { task: { priority, scope: [...scope], ...definedOnly({ branch, acceptance }) } };
@@ -52,9 +53,9 @@ async function describeUnderWay(
   return definedOnly({ live, waitsFor: findWaiting(engine, row) ?? undefined });
 }
 
-function describeTaken({ ledger }: Engine, runId: string): Pick<DispatchResult, 'applied' | 'forgottenAt'> {
-  const applied = ledger.read({ runId, types: ['run.applied'] }).at(-1);
-  const [forgotten] = ledger.read({ runId, types: ['run.forgotten'] });
+function describeTaken(events: readonly StoredEvent[]): Pick<DispatchResult, 'applied' | 'forgottenAt'> {
+  const applied = events.findLast((event) => event.type === 'run.applied');
+  const forgotten = events.find((event) => event.type === 'run.forgotten');
   return {
     ...(applied === undefined ? {} : { applied: { at: applied.at, ...applied.data } }),
     ...(forgotten === undefined ? {} : { forgottenAt: forgotten.at }),

@@ -6,7 +6,14 @@ import { definedOnly, type DaemonStatus } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { readHostEnvironment } from '../config/index.ts';
-import { askStatus, DaemonRunsError, DaemonStartError, describeDaemon, formatUnit } from '../daemon/index.ts';
+import {
+  askStatus,
+  DaemonRunsError,
+  DaemonStartError,
+  describeDaemon,
+  formatUnit,
+  OtherDaemonError,
+} from '../daemon/index.ts';
 import { daemonLogPath } from './daemon-log.ts';
 import { describeSilent, findDaemonOf, type DaemonPlace } from './find-daemon.ts';
 
@@ -24,6 +31,7 @@ export async function startDaemon({ entry, stateDir: given }: StartOptions): Pro
   await requireTrust(config);
   const standing = await findDaemonOf(config);
   if (standing.kind === 'silent') throw describeSilent(standing);
+  if (standing.kind === 'foreign') throw new OtherDaemonError(standing.identity);
   if (standing.kind === 'answers') throw runsAlready(standing.status);
   const { stateDir, projectRoot } = config;
   await openState(config, { isMade: true }).ledger.close(); // a folder that is not ours is refused before a log is made there

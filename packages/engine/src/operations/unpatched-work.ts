@@ -1,7 +1,7 @@
 /** Work of a run that is in no patch, or in one that cannot be read: why, where it is, and how to get it. */
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type { DispatchResult } from '@caisson/protocol';
+import { isEnding, type DispatchResult } from '@caisson/protocol';
 import { findWorkAttempt, mayLackPatch } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { inspectBlob, type BlobProblem } from '../store/index.ts';
@@ -16,12 +16,13 @@ type Saved = Pick<Checkpoint, 'ref' | 'tree'>;
 
 /** Null if the patch of the ended run has everything, or there is nothing. */
 export async function findUnpatched(engine: Engine, runId: string): Promise<UnpatchedWork | null> {
-  const { ledger } = engine;
-  const type = ledger.run(runId)?.ending;
-  const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
+  if (engine.ledger.run(runId)?.ending === undefined) return null;
+  const events = await engine.ledger.readRun(runId);
+  const ending = events.findLast((event) => isEnding(event));
   if (ending === undefined) return null;
-  const attempt = findWorkAttempt(ledger.read({ runId, types: ['attempt.ended'] }), ending);
-  const launches = ledger.read({ runId, types: ['attempt.launched'] });
+  const ended = events.filter((event) => event.type === 'attempt.ended');
+  const attempt = findWorkAttempt(ended, ending);
+  const launches = events.filter((event) => event.type === 'attempt.launched');
   const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   if (workspace === undefined) return null;
@@ -29,10 +30,8 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const damage = patchRef === undefined ? null : await inspectBlob(engine.store, patchRef);
   if (damage === null && !mayLackPatch(ending.data)) return null;
   // An agent starts only after its start is recorded; before that there is no work.
-  if (
-    !ledger.read({ runId, types: ['dispatch.started'] }).some((event) => event.attempt === launched?.attempt)
-  )
-    return null;
+  const starts = events.filter((event) => event.type === 'dispatch.started');
+  if (!starts.some((event) => event.attempt === launched?.attempt)) return null;
   const { patchMissing, checkpoint } = ending.data;
   const lost = damage === null ? patchMissing : `the patch cannot be read: ${damage.detail}`;
   const why = lost ?? 'the run ended without recording a patch';

@@ -31,7 +31,7 @@ function createFullRooms(events: readonly unknown[]) {
   const read = ({ types }: { types?: string[] }) =>
     types === undefined ? events : (events as { type: string }[]).filter(({ type }) => types.includes(type));
   const rooms = {
-    ledger: { read, run: () => row },
+    ledger: { read, readRun: () => Promise.resolve(events), run: () => row },
     recorder: { of: () => record },
     settings: { projectRoot: stateDir, stateDir },
     workspaces: { removeLocks: async () => undefined, recoverList: async () => [] },

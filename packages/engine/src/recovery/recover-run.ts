@@ -54,7 +54,7 @@ export interface LeftRun {
  */
 export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: MayPass): Promise<void> {
   const { runId } = left.row;
-  const events = rooms.ledger.read({ runId });
+  const events = await rooms.ledger.readRun(runId);
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '', left.epoch);
   const { projectRoot, stateDir } = rooms.settings;
   await orWarn(record, 0, 'workspace', () => rooms.workspaces.removeLocks({ projectRoot, stateDir, runId }));
@@ -99,7 +99,7 @@ async function endUnlaunched(
 
 /** Does what a host did not do after the ending of a run: seal and clean-up. */
 export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<void> {
-  const events = rooms.ledger.read({ runId });
+  const events = await rooms.ledger.readRun(runId);
   const launched = lastLaunched(events);
   const ending = rooms.ledger.run(runId)?.ending;
   if (ending === undefined) return;

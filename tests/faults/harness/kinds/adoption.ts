@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
 import type { DaemonStatus } from '@caisson/protocol';
-import { until } from '../../../e2e/open-project.ts';
-import { hasCome, listFolder } from '../../moments.ts';
+import { pidsWith, until } from '../../../e2e/open-project.ts';
+import { hasCome, listFolder, type Moment } from '../../moments.ts';
 import { choose, chooseNumber, chooseSetting } from '../choose.ts';
 import type { Findings, Kind, Outcome, Random, Setting, Stage } from '../contract.ts';
 import { judgeAdopted } from '../invariants/adopted.ts';
@@ -19,10 +19,22 @@ import { killQuietly, openStage } from '../stage.ts';
 const KEY = 'sk-harness-0123456789';
 const LIMIT_MS = 120_000;
 const KILLS = 4;
+/** Takes longer than the kills around it. */
+const CHECK = 'sleep 4.017';
 
 type Sort = 'command' | 'agent' | 'approval' | 'checked';
 
+/** Between the agent's work and the end of the seal: the moments that a random time seldom meets. */
+const LATE_MOMENTS = ['captured', 'result', 'checkpointed', 'ended', 'sealed'] as const;
+
+type Aim = Moment | 'verify' | null;
+
+/** Just after such a moment. */
+const AIMED_MS = 60;
+
 interface Kill {
+  /** It waits for this moment first. */
+  readonly moment: Aim;
   /** After the start, the acceptance, or the moment when the daemon before it began to serve. */
   readonly afterMs: number;
   readonly restartMs: number;
@@ -45,8 +57,8 @@ export const adoption: Kind = {
   findObstacle: () => null,
   plan(random) {
     const planned = planCase(random);
-    const kills = planned.kills.map(
-      ({ afterMs, restartMs }) => `${afterMs} ms (back after ${restartMs / 1000} s)`,
+    const kills = planned.kills.map(({ moment, afterMs, restartMs }) =>
+      `${moment ?? ''} ${afterMs} ms (back after ${restartMs / 1000} s)`.trim(),
     );
     return {
       name: `kill daemon of a run of sort ${planned.sort} after ${planned.first} and ${kills.join(', ')}`,
@@ -59,10 +71,13 @@ function planCase(random: Random): AdoptionCase {
   const sort = choose<Sort>(random, ['command', 'agent', 'agent', 'approval', 'checked']);
   const first = choose(random, ['dispatch.accepted', 'dispatch.started'] as const);
   const firstMs = first === 'dispatch.started' ? 400 : 3000;
-  const kills = Array.from({ length: KILLS }, (_, index) => ({
-    afterMs: chooseNumber(random, 0, index === 0 ? firstMs : 1500),
-    restartMs: chooseRestart(random),
-  }));
+  const late = choose(random, LATE_MOMENTS);
+  const aims = sort === 'checked' ? ([null, 'verify', late] as const) : ([null, late] as const);
+  const kills = Array.from({ length: KILLS }, (_, index) => {
+    const moment = index === 0 ? null : choose<Aim>(random, aims);
+    const longestMs = moment === null ? (index === 0 ? firstMs : 1500) : AIMED_MS;
+    return { moment, afterMs: chooseNumber(random, 0, longestMs), restartMs: chooseRestart(random) };
+  });
   const answersAfter = chooseNumber(random, 0, KILLS);
   const needs = { workspace: 'worktree', agent: 'writes', state: 'inside', isDirty: false } as const;
   return { sort, kills, first, answersAfter, setting: chooseSetting(random, needs) };
@@ -97,8 +112,9 @@ async function killAndJudge(stage: Stage, model: ModelServer, planned: AdoptionC
   await until('it has come so far', () => stage.ledger().read({ types: [first] }).length > 0, LIMIT_MS);
   let struck = 0;
   let hadBegun = false;
-  for (const [index, { afterMs, restartMs }] of kills.entries()) {
+  for (const [index, { moment, afterMs, restartMs }] of kills.entries()) {
     if (index >= answersAfter) await answerOpen(stage);
+    if (moment !== null) await untilMoment(stage, moment);
     await new Promise((resolve) => setTimeout(resolve, afterMs)); // the moment itself
     if (hasSealed(stage)) break;
     look(stage);
@@ -123,6 +139,18 @@ async function killAndJudge(stage: Stage, model: ModelServer, planned: AdoptionC
   const violations = await judgeAdopted({ stage, model, hadBegun });
   const missed = struck === 0 ? 1 : 0;
   return { outcome: outcomeOf(stage), struck, missed, violations, context: describe(stage, violations) };
+}
+
+/** Looked for as often as possible: the seal follows the ending within milliseconds. */
+async function untilMoment(stage: Stage, moment: Moment | 'verify'): Promise<void> {
+  const watched = { ...stage, root: stage.project.root, ledger: stage.ledger() };
+  const isThere = (): boolean =>
+    hasSealed(stage) || (moment === 'verify' ? pidsWith(CHECK).length > 0 : hasCome(moment, watched));
+  const untilMs = performance.now() + LIMIT_MS;
+  for (let asked = 0; !isThere() && performance.now() < untilMs; asked += 1) {
+    if (asked % 100 === 99) await answerOpen(stage);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
 }
 
 function describe(stage: Stage, violations: readonly string[]): string[] {
@@ -172,7 +200,7 @@ const PROGRAM =
 
 function argumentsOf(sort: Sort): string[] {
   if (sort === 'command') return ['--', 'sh', '-c', PROGRAM];
-  const checked = sort === 'checked' ? ['--verify', 'sleep 4', '--verify-lens', 'verify'] : [];
+  const checked = sort === 'checked' ? ['--verify', CHECK, '--verify-lens', 'verify'] : [];
   return [...checked, '--runtime', 'native', '--mode', 'full-auto', 'work on it'];
 }
 

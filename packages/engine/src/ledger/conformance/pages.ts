@@ -13,6 +13,7 @@ export function describePages(open: OpenLedger): void {
       beforeEach(() => appendRuns(at));
       describeConditions(at);
       describePaging(at);
+      describeSearching(at);
     });
   });
 }
@@ -51,6 +52,36 @@ function describeConditions(at: LedgerAtHand): void {
     expect(ids({ text: 'n_a' })).toEqual(['run_0003abbb']);
     expect(ids({ text: '0%' })).toEqual(['run_0002bbbb']);
     expect(ids({ text: 'login', status: 'queued' })).toEqual([]);
+  });
+}
+
+async function acceptMany(at: LedgerAtHand): Promise<void> {
+  const many = Array.from({ length: 600 }, (_none, index) =>
+    accepted(`run_many${String(index).padStart(4, '0')}`, {
+      agent: index % 2 === 0 ? 'even' : 'odd',
+      runtime: index % 3 === 0 ? 'codex' : 'command',
+      ...task(index % 290 === 7 ? 'a needle' : 'hay'),
+    }),
+  );
+  await at.ledger.append(many);
+}
+
+function describeSearching(at: LedgerAtHand): void {
+  test('what is rare is found in pieces as at once, in each order and with each page', async () => {
+    await acceptMany(at);
+    const orders: RunFilter[] = [{}, { order: 'ended' }, { since: '2026-01-02T03:00:00.000Z' }];
+    const conditions: RunFilter[] = [
+      { text: 'needle' },
+      { text: 'login' },
+      { agent: 'even', runtime: 'codex' },
+      { agent: 'fixer', status: ['done', 'queued'] },
+    ];
+    for (const order of orders)
+      for (const condition of conditions)
+        for (const page of [{}, { limit: 2 }, { limit: 300, newestFirst: true }, { after: 'run_many0300' }]) {
+          const filter = { ...order, ...condition, ...page };
+          expect(await at.ledger.searchRuns(filter), JSON.stringify(filter)).toEqual(at.ledger.runs(filter));
+        }
   });
 }
 

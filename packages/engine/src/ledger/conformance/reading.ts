@@ -15,6 +15,20 @@ export function describeReading(open: OpenLedger): void {
       expect((await reading).slice(0, 300)).toEqual(expected);
       expect(await at.ledger.readRun('run_a')).toEqual(at.ledger.read({ runId: 'run_a' }));
       expect(await at.ledger.readRun('run_none')).toEqual([]);
+      for (const [after, size] of [
+        [0, 500],
+        [0, 100],
+        [7, 98],
+        [250, 17],
+        [301, 5],
+      ] as const) {
+        const pages = [];
+        for await (const page of at.ledger.pageRun('run_a', after, size)) pages.push(page);
+        expect(pages.flat()).toEqual(at.ledger.read({ runId: 'run_a', after }));
+        expect(Math.max(...pages.map(({ length }) => length))).toBeLessThanOrEqual(size);
+      }
+      for (const after of [1, 7, 299, 300, 301, 302])
+        expect(await at.ledger.readRun('run_a', after)).toEqual(at.ledger.read({ runId: 'run_a', after }));
     });
   });
 }

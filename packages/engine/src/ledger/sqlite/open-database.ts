@@ -27,13 +27,25 @@ export const BUSY_TIMEOUT_MS = 5_000;
 const CHECKPOINT_PAGES = 2_000;
 const PAGE_BYTES = 8_192;
 
+/** Called before an older ledger is changed, with its small values; a throw leaves it as it is. */
+export type BeforeMigration = (read: (space: string, key: string) => unknown) => void;
+
+interface Forms {
+  readonly migrations: readonly Migration[];
+  readonly beforeMigration: BeforeMigration;
+}
+
 /** Opens the ledger's database, creating or migrating it when needed. */
-export function openDatabase(file: string, migrations: readonly Migration[] = MIGRATIONS): Database.Database {
+export function openDatabase(
+  file: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+  beforeMigration: BeforeMigration = () => undefined,
+): Database.Database {
   return translating(file, () => {
     if (!existsSync(file)) createFile(file, migrations);
     demandFile(file);
     if (statSync(file).size === 0) throw new LedgerTruncatedError(file, 'it is empty, and a ledger never is');
-    return connect(file, migrations);
+    return connect(file, { migrations, beforeMigration });
   });
 }
 
@@ -46,18 +58,18 @@ function demandFile(file: string): void {
   if (!found.isFile()) throw new LedgerForeignError(file, 'it is a pipe, a socket or a device');
 }
 
-function connect(file: string, migrations: readonly Migration[]): Database.Database {
+function connect(file: string, how: Forms): Database.Database {
   try {
-    return connectWith('', file, migrations);
+    return connectWith('', file, how);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     // The disk has no space even for the 32 KiB of shared memory beside the file. Alone, SQLite needs none: the records
     // stay readable, but other processes wait until this one closes.
-    return connectWith('PRAGMA locking_mode = EXCLUSIVE;', file, migrations);
+    return connectWith('PRAGMA locking_mode = EXCLUSIVE;', file, how);
   }
 }
 
-function connectWith(setup: string, file: string, migrations: readonly Migration[]): Database.Database {
+function connectWith(setup: string, file: string, how: Forms): Database.Database {
   const db = new Database(file, {
     fileMustExist: true,
     timeout: BUSY_TIMEOUT_MS,
@@ -65,7 +77,7 @@ function connectWith(setup: string, file: string, migrations: readonly Migration
   });
   try {
     if (setup !== '') db.exec(setup);
-    prepareConnection(db, file, migrations);
+    prepareConnection(db, file, how);
     return db;
   } catch (error) {
     db.close();
@@ -77,7 +89,11 @@ function isDiskFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_SHMSIZE';
 }
 
-function prepareConnection(db: Database.Database, file: string, migrations: readonly Migration[]): void {
+function prepareConnection(
+  db: Database.Database,
+  file: string,
+  { migrations, beforeMigration }: Forms,
+): void {
   const applicationId = db.pragma('application_id', { simple: true });
   if (applicationId !== APPLICATION_ID)
     throw new LedgerForeignError(file, 'it is a database of another program');
@@ -89,18 +105,25 @@ function prepareConnection(db: Database.Database, file: string, migrations: read
   db.exec(
     `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cell_size_check = ON;`,
   );
-  if (version < known) migrate(db, file, migrations);
+  if (version < known) migrate(db, file, { migrations, beforeMigration });
 }
 
 /** Migrates the file in one transaction, or leaves it as it was. */
-function migrate(db: Database.Database, file: string, migrations: readonly Migration[]): void {
+function migrate(db: Database.Database, file: string, { migrations, beforeMigration }: Forms): void {
   db.transaction(() => {
     // Another process may have been faster, or newer.
     const version = Number(db.pragma('user_version', { simple: true }));
     const known = latestVersion(migrations);
     if (version > known) throw new LedgerTooNewError(file, version, known);
+    if (version < known) beforeMigration((space, key) => readValue(db, space, key));
     for (const migration of migrations) if (migration.version > version) apply(db, migration);
   }).immediate();
+}
+
+function readValue(db: Database.Database, space: string, key: string): unknown {
+  const row = db.prepare('SELECT value FROM kv WHERE space = ? AND key = ?').get(space, key);
+  const text = (row as { value: string } | undefined)?.value;
+  return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
 function apply(db: Database.Database, migration: Migration): void {

@@ -11,8 +11,9 @@ type Options = LedgerOptions & Omit<ThreadCommitsOptions, 'own' | 'turns'>;
 export function openWithThread(file: string, options: Options): { ledger: Ledger; commits: ThreadCommits } {
   const own = new OwnCommits();
   const turns = createTurnMemory();
-  const { patienceMs } = options;
-  const storage = openSqliteStorage(file, undefined, { patienceMs, own, inTurn: createMainTurns(turns) });
+  const { patienceMs, beforeMigration } = options;
+  const inTurn = createMainTurns(turns);
+  const storage = openSqliteStorage(file, undefined, { patienceMs, beforeMigration, own, inTurn });
   let commits: ThreadCommits | undefined;
   const ledger = createLedger(storage, options, (onCommit) => {
     commits = new ThreadCommits(storage, onCommit, { ...options, own, turns });

@@ -19,7 +19,7 @@ import { ROW_TABLES, type RowTable } from '../storage.ts';
 import { MISFILED } from './misfiled.ts';
 import { parseRow, writeRow } from './row-text.ts';
 import { selectApprovals, selectQuestions, selectSpend } from './select-pages.ts';
-import { selectRuns, type Query } from './select-runs.ts';
+import { selectRunAt, selectRuns, type Query } from './select-runs.ts';
 import { selectThreads } from './select-threads.ts';
 import type { Statements } from './statements.ts';
 
@@ -50,6 +50,7 @@ export function createProjectionRows(statements: Statements, file: string) {
         runId,
       ),
     runs: (filter: RunFilter) => select<RunState>(selectRuns(filter)),
+    runAt: (filter: RunFilter, index: number) => findRunAt(statements, filter, index),
     runIds: (part: IdPart, limit: number) => findRunIds(statements, part, limit),
     attempts: (runId: string) =>
       list<AttemptRow>('SELECT row FROM attempts WHERE run = ? ORDER BY attempt', runId),
@@ -62,6 +63,11 @@ export function createProjectionRows(statements: Statements, file: string) {
     ...wholeTables(statements),
     put: (draft: Draft) => putRows(statements, draft),
   };
+}
+
+function findRunAt(statements: Statements, filter: RunFilter, index: number): string | null {
+  const { sql, values } = selectRunAt(filter, index);
+  return statements.get<{ run: string }>(sql, ...values)?.run ?? null;
 }
 
 const KEYED_BY_ID: ReadonlySet<string> = new Set<RowTable>(['questions', 'approvals', 'threads']);

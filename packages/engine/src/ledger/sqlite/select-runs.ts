@@ -2,6 +2,7 @@
 // so that SQLite reads a page and no more. A condition with `+` is only checked: its index would need a sort of all that it
 // finds.
 
+import { definedOnly } from '@caisson/protocol';
 import type { RunFilter } from '../run-filter.ts';
 
 export interface Query {
@@ -33,12 +34,26 @@ export function selectRuns(filter: RunFilter): Query {
   return selectPage([...ofStatus, ...common], filter, keys);
 }
 
-function selectPage(conditions: readonly Condition[], filter: RunFilter, keys: readonly string[]): Query {
-  const where = conditions.map(([clause]) => clause).join(' AND ') || 'true';
+/** The run at this place of the order, from the cursor on. */
+export function selectRunAt({ order, since, until, after, newestFirst }: RunFilter, index: number): Query {
+  const filter = definedOnly({ order, since, until, after, newestFirst });
+  const keys = orderKeys(filter);
+  const conditions = commonConditions(filter, keys);
   return {
-    sql: `SELECT row, ${keys.join(', ')} FROM runs WHERE ${where} ${orderBy(filter, keys)} LIMIT ?`,
+    sql: `SELECT run FROM runs WHERE ${whereOf(conditions)} ${orderBy(filter, keys)} LIMIT 1 OFFSET ?`,
+    values: [...conditions.flatMap(([, ...values]) => values), index],
+  };
+}
+
+function selectPage(conditions: readonly Condition[], filter: RunFilter, keys: readonly string[]): Query {
+  return {
+    sql: `SELECT row, ${keys.join(', ')} FROM runs WHERE ${whereOf(conditions)} ${orderBy(filter, keys)} LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), filter.limit ?? -1],
   };
+}
+
+function whereOf(conditions: readonly Condition[]): string {
+  return conditions.map(([clause]) => clause).join(' AND ') || 'true';
 }
 
 function orderKeys({ order, since, until }: RunFilter): readonly string[] {
@@ -55,7 +70,7 @@ function orderBy({ newestFirst }: RunFilter, keys: readonly string[]): string {
 
 function commonConditions(filter: RunFilter, keys: readonly string[]): Condition[] {
   const free = keys.length > 1 ? '+' : '';
-  const { unsealed, ids, since, until, text, after, order } = filter;
+  const { unsealed, ids, since, until, text, after, upTo, order } = filter;
   const equal = (column: string, value: string | undefined): Condition[] =>
     value === undefined ? [] : [[`${free}${column} = ?`, value]];
   const columns = keys.join(', ');
@@ -75,6 +90,10 @@ function commonConditions(filter: RunFilter, keys: readonly string[]): Condition
     ...(order === 'ended' ? [['ended_at IS NOT NULL'] as const] : []),
     ...given(after, (run): Condition => [
       `(${columns}) ${beyond} (SELECT ${columns} FROM runs WHERE run = ?)`,
+      run,
+    ]),
+    ...given(upTo, (run): Condition => [
+      `(${columns}) ${beyond === '<' ? '>=' : '<='} (SELECT ${columns} FROM runs WHERE run = ?)`,
       run,
     ]),
   ];

@@ -6,7 +6,7 @@ import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
 import { findCutPage } from './missing-end.ts';
-import { BUSY_TIMEOUT_MS, openDatabase } from './open-database.ts';
+import { BUSY_TIMEOUT_MS, openDatabase, type BeforeMigration } from './open-database.ts';
 import type { OwnCommits } from './own-commits.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
@@ -23,6 +23,7 @@ export interface SqliteStorage extends Storage {
 
 interface SqliteOptions {
   readonly patienceMs?: number | undefined;
+  readonly beforeMigration?: BeforeMigration | undefined;
   /** What another connection of this process commits. */
   readonly own?: OwnCommits;
   /** Waits for the turn of this connection among those of the process. */
@@ -35,10 +36,11 @@ interface SqliteOptions {
 export function openSqliteStorage(
   file: string,
   migrations?: readonly Migration[],
-  { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted, inTurn = (work) => work() }: SqliteOptions = {},
+  options: SqliteOptions = {},
 ): SqliteStorage {
+  const { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted, inTurn = (work) => work() } = options;
   if (wanted !== undefined) demandFile(file, wanted);
-  const db = openDatabase(file, migrations);
+  const db = openDatabase(file, migrations, options.beforeMigration);
   if (patienceMs < BUSY_TIMEOUT_MS) db.pragma(`busy_timeout = ${patienceMs}`);
   const identity = wanted ?? identify(file);
   const isThere = (): boolean => isSameFile(file, identity);
@@ -87,9 +89,7 @@ export function openSqliteStorage(
     working: createWorkingRows(statements),
     watchOthers: (onChange) =>
       watchFile({ file, readVersion: dataVersion, readCount: () => events.total().count, own }, onChange),
-    close: () => {
-      db.close();
-    },
+    close: () => void db.close(),
   };
 }
 

@@ -1,0 +1,79 @@
+/** `up --replace`: ends the daemon of the project for the next one, if that could start and understands its workers. */
+import { isErrno, isSameProcess } from '@caisson/ground';
+import { ADOPTION_VERSION } from '@caisson/protocol';
+import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
+import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
+import { findDaemonOf, type DaemonPlace, type DaemonStanding } from './find-daemon.ts';
+import type { DaemonWorkers } from './waiting-workers.ts';
+
+const GONE_POLL_MS = 50;
+/** A daemon that does not end by itself within this time is killed: its agents go on, and the next one adopts them. */
+const LEAVE_MS = 10_000;
+/** What a daemon speaks that does not say it. */
+const FIRST_ADOPTION = 1;
+
+export interface ReplacedDaemon {
+  /** Who it was, in words. */
+  readonly daemon: string;
+  /** Its runs with a worker; 0 where its answer could not be understood. */
+  readonly running: number;
+  /** Whether workers wait for the next daemon at all. */
+  readonly isAdopted: boolean;
+}
+
+/** Returns null if there is none. What would keep the next one from starting is thrown while the old one goes on. */
+export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemon | null> {
+  const config = await loadConfig({ flags: { state: place.stateDir } });
+  await requireTrust(config);
+  const standing = await findDaemonOf(config);
+  if (standing.kind === 'none') return null;
+  const identity = standing.kind === 'answers' ? standing.status : standing.identity;
+  const workers = workersOf(standing);
+  demandUnderstood(workers);
+  const { pid, startTime } = identity;
+  if (standing.kind !== 'silent') await askToLeave(config.stateDir);
+  const isStopped = standing.kind === 'silent' && standing.isStopped;
+  const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
+  while (isSameProcess(pid, startTime)) {
+    if (performance.now() >= untilMs) killQuietly(pid); // a stopped one gets no other signal
+    await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
+  }
+  return {
+    daemon: describeDaemon(identity),
+    running: workers.running,
+    isAdopted: config.limits.adoptWithinMs > 0,
+  };
+}
+
+type Present = Exclude<DaemonStanding, { kind: 'none' }>;
+
+function workersOf(standing: Present): DaemonWorkers {
+  if (standing.kind === 'silent') return standing.workers;
+  if (standing.kind === 'foreign') return { running: 0, adoptionVersions: [] };
+  const { running, adoptionVersion = FIRST_ADOPTION } = standing.status;
+  return { running, adoptionVersions: running === 0 ? [] : [adoptionVersion] };
+}
+
+function demandUnderstood({ running, adoptionVersions }: DaemonWorkers): void {
+  const other = adoptionVersions.find((version) => version !== ADOPTION_VERSION);
+  if (other === undefined) return;
+  throw new DaemonNotReplacedError(
+    `the agents of the daemon (${running} running) could not be adopted: their workers speak version ${other} of adoption, and this Caisson ${ADOPTION_VERSION}; nothing was changed`,
+    { remedy: 'Let them finish first: caisson down && caisson up -d. Or end them: caisson down --now.' },
+  );
+}
+
+/** Another version obeys the order, too; only its answer may not be understood. */
+async function askToLeave(stateDir: string): Promise<void> {
+  await askToStop(stateDir, { leave: true }).catch((error: unknown) => {
+    if (!(error instanceof OtherDaemonError)) throw error;
+  });
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
+  }
+}
