@@ -22,7 +22,7 @@ export function describeEvents(): string {
     '',
     '# Topics of the bus',
     '',
-    'Published in the process that does the work. `caisson:extensions-reloaded` is reserved: nothing emits it yet.',
+    'Published in the process that does the work; `caisson:extensions-reloaded` by the daemon.',
     '',
     '| topic | payload |',
     '|---|---|',

@@ -15,7 +15,10 @@ export interface OptionSpec {
 }
 
 /** Lists that `caisson completion --words` prints. */
-export const NAMES_KINDS = ['runs', 'runtimes', 'agents', 'models'] as const;
+export const NAMES_KINDS = [
+  ...(['runs', 'runtimes', 'agents', 'models'] as const),
+  ...(['senses', 'workflows', 'threads', 'residents'] as const),
+] as const;
 export type NamesKind = (typeof NAMES_KINDS)[number];
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;

@@ -8,8 +8,8 @@ export interface CompletionRow {
   readonly name: string;
   readonly summary: string;
   readonly options: OptionSpecs;
-  /** Its first argument is a run. */
-  readonly takesRun?: boolean;
+  /** What its first argument names. */
+  readonly takes?: NamesKind | undefined;
 }
 
 /** A script that completes commands, their second words, options, their values, and the names of runs. */
@@ -43,6 +43,11 @@ ${choiceCases(rows)}
   if [ "$COMP_CWORD" -eq 2 ] && [ "\${cur#-}" = "$cur" ]; then
     case "\${COMP_WORDS[1]}" in
 ${memberCases(rows)}
+    esac
+  fi
+  if [ "$COMP_CWORD" -eq 3 ] && [ "\${cur#-}" = "$cur" ]; then
+    case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
+${pairCases(rows)}
     esac
   fi
   local one="\${COMP_WORDS[1]}" two="\${COMP_WORDS[1]} \${COMP_WORDS[2]:-}"
@@ -96,6 +101,15 @@ ${memberCases(rows)}
       return
     fi
   fi
+  if (( CURRENT == 4 )) && [[ "$cur" != -* ]]; then
+    case "$words[2] $words[3]" in
+${pairCases(rows)}
+    esac
+    if [[ -n "$choices" ]]; then
+      compadd -- \${=choices}
+      return
+    fi
+  fi
   for name in "$words[2] $words[3]" "$words[2]"; do
     (( $#options )) && break
     case "$name" in
@@ -132,11 +146,10 @@ function createFish(rows: readonly CompletionRow[]): string {
       lines.push(
         `complete -c caisson -n ${quote(`__fish_seen_subcommand_from ${first}`)} -a ${second} -d ${quote(row.summary)}`,
       );
-    if (row.takesRun === true)
-      lines.push(
-        `complete -c caisson -n ${condition} -a latest -d ${quote('the newest run')}`,
-        `complete -c caisson -n ${condition} -a ${quote(`(${askFor('runs')})`)}`,
-      );
+    if (hasLatest(row))
+      lines.push(`complete -c caisson -n ${condition} -a latest -d ${quote('the newest one')}`);
+    if (row.takes !== undefined)
+      lines.push(`complete -c caisson -n ${condition} -a ${quote(`(${askFor(row.takes)})`)}`);
     for (const [name, spec] of Object.entries(row.options)) {
       const short = spec.short === undefined ? '' : ` -s ${spec.short}`;
       const value =
@@ -184,9 +197,31 @@ function memberCases(rows: readonly CompletionRow[]): string {
     ...lines,
     `      completion) choices=${quote(SHELLS.join(' '))} ;;`,
     `      help) choices=${quote(firstWords(rows).join(' '))} ;;`,
-    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) choices="latest $(${askFor('runs')})" ;;`,
+    ...argumentCases(rows.filter(({ name }) => !name.includes(' '))),
     '      *) ;;',
   ].join('\n');
+}
+
+function hasLatest({ takes }: CompletionRow): boolean {
+  return takes === 'runs' || takes === 'threads';
+}
+
+/** What the first argument of a command may be. */
+function argumentCases(rows: readonly CompletionRow[]): string[] {
+  const byKind = Map.groupBy(
+    rows.filter(({ takes }) => takes !== undefined),
+    ({ takes = 'runs' }) => takes,
+  );
+  return [...byKind].map(([kind, [first, ...rest]]) => {
+    const names = [first, ...rest].map((row) => quote(row?.name ?? '')).join('|');
+    const latest = first !== undefined && hasLatest(first) ? 'latest ' : '';
+    return `      ${names}) choices="${latest}$(${askFor(kind)})" ;;`;
+  });
+}
+
+/** The same for commands of two words. */
+function pairCases(rows: readonly CompletionRow[]): string {
+  return [...argumentCases(rows.filter(({ name }) => name.includes(' '))), '      *) ;;'].join('\n');
 }
 
 /** Options whose value only the user, or a file name, can complete. */

@@ -28,8 +28,15 @@ async function listConfigured(): Promise<string[]> {
   return Object.keys(runtimes).filter((name) => !BUILT_IN_RUNTIMES.some((known) => known === name));
 }
 
-const LISTED: Readonly<Record<'runs' | 'agents', (caisson: Caisson) => Promise<string[]>>> = {
+type Listed = Exclude<NamesKind, 'models' | 'runtimes'>;
+
+const LISTED: Readonly<Record<Listed, (caisson: Caisson) => Promise<string[]>>> = {
   runs: async (caisson) =>
     (await caisson.runs({ newestFirst: true, limit: MAX_RUNS })).map(({ runId }) => runId),
   agents: async (caisson) => (await caisson.registry.list('agents')).map(({ name }) => name),
+  senses: async ({ residents }) => (await residents.senses()).map(({ name }) => name),
+  workflows: async ({ residents }) => (await residents.workflows()).map(({ name }) => name),
+  threads: async ({ residents }) =>
+    (await residents.threads({ limit: MAX_RUNS })).map(({ threadId }) => threadId),
+  residents: async ({ residents }) => (await residents.list()).map(({ key }) => key),
 };

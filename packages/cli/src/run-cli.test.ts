@@ -316,6 +316,8 @@ describe('commands', () => {
     ['show ""', 'latest'],
     ['answer l', 'latest'],
     ['completion ""', 'bash zsh fish'],
+    ['threads show lat', 'latest'],
+    ['completion --words se', 'senses'],
     ['help doc', 'doctor'],
     ['run --mode = su', 'suggest'],
     ['run --mode =', 'suggest auto-edit full-auto'],

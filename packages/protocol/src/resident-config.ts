@@ -41,6 +41,12 @@ const residentGrant = {
   ),
   pids: optional('may-lower', count(1, 4_194_304), 'Processes and threads of its sandbox. Default 128.'),
   disk: optional('may-lower', Size, 'Bytes that its state folder may grow to. Default 256m.'),
+  crashLimit: optional(
+    'harmless',
+    count(1, 1000),
+    'So many ends of its process that nobody asked for, within crashWindow, block it. Default 5.',
+  ),
+  crashWindow: optional('harmless', Duration, 'See crashLimit. Default 60s.'),
 };
 
 export const SenseConfig = z.strictObject({
@@ -52,6 +58,11 @@ export const SenseConfig = z.strictObject({
   ),
   interval: optional('ask', Duration, 'How often it computes. Default: only when it is triggered.'),
   on: optional('ask', list(SenseCause, 64), 'What else starts a compute: {signal}, {files} or {runs}.'),
+  allowLoop: optional(
+    'ask',
+    z.boolean(),
+    'Whether its signals may lead to themselves, up to 16 causes and 60 signals a minute. Default false: such a signal is dropped.',
+  ),
   throttle: optional(
     'harmless',
     Duration,

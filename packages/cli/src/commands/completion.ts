@@ -43,6 +43,20 @@ async function describe(row: CommandRow): Promise<CompletionRow> {
     name: row.name,
     summary: row.summary,
     options: { ...options, ...COMMON_OPTIONS },
-    takesRun: /^\[?(?:\w+\|)*RUN\b/.test(usage),
+    takes: findKind(row.name, usage),
   };
+}
+
+const BY_PLACEHOLDER: readonly [RegExp, NamesKind][] = [
+  [/^\[?(?:\w+\|)*RUN\b/, 'runs'],
+  [/^\[?THREAD\b/, 'threads'],
+  [/^\[?SENSE\b/, 'senses'],
+  [/^\[?WORKFLOW\b/, 'workflows'],
+  [/^\[?KEY\b/, 'residents'],
+];
+
+/** `KEY` is the key of a resident only there. */
+function findKind(name: string, usage: string): NamesKind | undefined {
+  const kind = BY_PLACEHOLDER.find(([placeholder]) => placeholder.test(usage))?.[1];
+  return kind === 'residents' && !name.startsWith('residents ') ? undefined : kind;
 }

@@ -8,8 +8,8 @@ export const command = defineCommand({
   usage: '',
   about:
     'The daemon reads its configuration again and reports what has changed since the last reading. Each run uses the\n' +
-    'configuration as it is when the run is accepted; what only a new daemon uses is named. A configuration that has\n' +
-    'become invalid is an error, and changes nothing.',
+    'configuration as it is when the run is accepted; senses, workflows and schedules change at once; what only a new daemon\n' +
+    'uses is named. A configuration that has become invalid is an error, and changes nothing.',
   options: {},
   examples: [{ line: 'caisson reload', says: 'After a change of caisson.yaml: what is different now?' }],
   async run({ options, output }) {
@@ -19,13 +19,22 @@ export const command = defineCommand({
   },
 });
 
-function format({ changes, needsRestart }: ReloadReport): Lines {
-  if (changes.length === 0) return ['Nothing has changed.'];
+/** What a daemon reads anew at once. */
+const AT_ONCE = /^(?:senses|workflows|schedules)(?:\.|$)/;
+
+function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines {
+  if (changes.length + residents.length === 0) return ['Nothing has changed.'];
   const changed = changes.map((change) => `${change.key}: ${show(change.previous)} → ${show(change.new)}`);
-  if (needsRestart.length === 0) return [...changed, 'This counts for the next run.'];
-  return [
+  const later = changes.filter(({ key }) => !AT_ONCE.test(key) && !needsRestart.includes(key));
+  const lines = [
     ...changed,
-    `The daemon goes on with its old values of: ${needsRestart.join(', ')}. The rest counts for the next run.`,
+    ...(residents.length === 0 ? [] : [`Changed at once: ${residents.join(', ')}.`]),
+    ...(later.length === 0 ? [] : [`For the next run: ${later.map(({ key }) => key).join(', ')}.`]),
+  ];
+  if (needsRestart.length === 0) return lines;
+  return [
+    ...lines,
+    `The daemon goes on with its old values of: ${needsRestart.join(', ')}.`,
     'To use all of it: caisson down && caisson up -d',
   ];
 }

@@ -51,7 +51,7 @@ export const reset = keyCommand(
 );
 export const drain = keyCommand(
   'drain',
-  'has finished; its next work starts a fresh worker',
+  'has finished what it did; what comes next gets a fresh worker',
   'Lets its worker finish what it does, waits for that, and ends it. What comes next gets a fresh one.',
   { line: 'caisson residents drain workflow.fix-build', says: 'A fresh worker, and nothing is lost.' },
 );

@@ -36,6 +36,7 @@ function assembleSense(
     ...(sense.interval === undefined ? {} : { intervalMs: sense.interval }),
     on: (sense.on ?? []).map(toTrigger),
     throttleMs: sense.throttle ?? 0,
+    allowLoop: sense.allowLoop ?? false,
     timeoutMs: sense.timeout ?? 30 * SECOND_MS,
     graceMs: sense.gracePeriod ?? 5 * SECOND_MS,
     grant: assembleGrant(sense, toAbsolute),
@@ -84,13 +85,13 @@ function assembleSchedule(
 
 export type WrittenGrant = Pick<
   SenseConfig,
-  'read' | 'write' | 'hosts' | 'memory' | 'pids' | 'disk' | 'cpus'
+  'read' | 'write' | 'hosts' | 'memory' | 'pids' | 'disk' | 'cpus' | 'crashLimit' | 'crashWindow'
 >;
 
 const LIMITS = ['memory', 'pids', 'disk', 'cpus'] as const;
 
 export function assembleGrant(
-  { read = [], write = [], hosts = [], memory, pids, disk, cpus }: WrittenGrant,
+  { read = [], write = [], hosts = [], memory, pids, disk, cpus, crashLimit, crashWindow }: WrittenGrant,
   toAbsolute: (path: string) => string,
 ): ResolvedResidentGrant {
   return {
@@ -103,6 +104,7 @@ export function assembleGrant(
       disk: disk ?? 256 * MEBIBYTE,
       ...(cpus === undefined ? {} : { cpus }),
     },
+    crashes: { limit: crashLimit ?? 5, windowMs: crashWindow ?? 60 * SECOND_MS },
     chosenLimits: LIMITS.filter((name) => ({ memory, pids, disk, cpus })[name] !== undefined),
   };
 }

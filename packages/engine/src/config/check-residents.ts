@@ -109,7 +109,7 @@ function findSenseProblems(senses: Readonly<Record<string, SenseConfig>>): Probl
         ? [
             {
               path,
-              message: `senses.${name}: it shares the sandbox of the group "${group}" with senses.${first[0]}, so both must declare the same read, write, hosts, memory, cpus, pids and disk.`,
+              message: `senses.${name}: it shares the sandbox of the group "${group}" with senses.${first[0]}, so both must declare the same read, write, hosts, memory, cpus, pids, disk, crashLimit and crashWindow.`,
             },
           ]
         : []),

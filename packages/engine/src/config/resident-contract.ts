@@ -14,6 +14,8 @@ export interface ResolvedResidentGrant {
   };
   /** Those that were written: where one cannot be enforced, nothing is started. */
   readonly chosenLimits: readonly ('memory' | 'pids' | 'disk' | 'cpus')[];
+  /** This many crashes within the window block it. */
+  readonly crashes: { readonly limit: number; readonly windowMs: number };
 }
 
 /** What starts a compute beside its interval. */
@@ -34,6 +36,7 @@ export interface ResolvedSense {
   readonly throttleMs: number;
   readonly timeoutMs: number;
   readonly graceMs: number;
+  readonly allowLoop: boolean;
   /** The same for all senses of a group. */
   readonly grant: ResolvedResidentGrant;
 }

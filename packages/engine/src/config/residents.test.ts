@@ -42,6 +42,7 @@ test('what is not written has its default, and files are absolute', async () => 
     hosts: [],
     limits: { memory: 512 * 1024 ** 2, pids: 128, disk: 256 * 1024 ** 2 },
     chosenLimits: [],
+    crashes: { limit: 5, windowMs: 60_000 },
   };
   expect(config.senses).toEqual({
     tests: {
@@ -55,6 +56,7 @@ test('what is not written has its default, and files are absolute', async () => 
         { kind: 'runs', statuses: ['error'] },
       ],
       throttleMs: 0,
+      allowLoop: false,
       timeoutMs: 30_000,
       graceMs: 5000,
       grant,
@@ -124,7 +126,7 @@ test.each([
   ],
   [
     'senses:\n  a: { file: a.ts, interval: 1s, group: g }\n  b: { file: b.ts, interval: 1s, group: g, memory: 1g }\n',
-    'FILE:3:6: senses.b: it shares the sandbox of the group "g" with senses.a, so both must declare the same read, write, hosts, memory, cpus, pids and disk.',
+    'FILE:3:6: senses.b: it shares the sandbox of the group "g" with senses.a, so both must declare the same read, write, hosts, memory, cpus, pids, disk, crashLimit and crashWindow.',
   ],
   [
     'senses:\n  a: { file: a.ts, on: [{ files: "w/+(a|aa)b" }] }\n',

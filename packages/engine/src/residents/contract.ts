@@ -2,7 +2,7 @@
  * Residents: the user's own code, in workers that stay. A _key_ (`senses.<group>`, `workflow.<name>`) is served by at most
  * one worker; the worker is our code, and what the user wrote runs in its sandbox. Only a daemon has residents.
  *
- *   idle ──work, or start──► starting ──ready──► ready ──drain──► draining ──nothing under way──► idle
+ *   idle ──work, or `start`─► starting ──ready──► ready ──drain──► draining ──nothing under way──► idle
  *    ▲                          │                  │                 └──its plan changed──► starting
  *    │                          └──────crash───────┴──► waiting (1 s) ──► starting
  *    └──evict, nothing to do                               └──5 crashes in 60 s──► blocked ──reset──► idle
@@ -116,6 +116,8 @@ export interface WorkerRuntime {
     order: Omit<Extract<ResidentOrder, { kind: 'turn' }>, 'kind' | 'id'>,
     onStep: (step: Extract<ResidentLine, { kind: 'step' }>) => void,
   ): RunningTurn;
+  /** Starts its worker, if it has none. False when there is no such key, or it is blocked. */
+  start(key: string): Promise<boolean>;
   /** Finishes what is under way, then replaces the worker. */
   drain(key: string): Promise<void>;
   /** Stops it, and does not start it again before there is work. */

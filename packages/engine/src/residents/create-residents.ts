@@ -117,6 +117,8 @@ function joinSenses(
     recorder,
     ledger,
     warn,
+    allowsLoop: (sense) =>
+      settings().senses.some(({ name, allowLoop }) => name === sense && allowLoop === true),
     findListeners: (name) => ({
       senses: senses.findByTrigger('signal', (trigger) => trigger.name === name),
       workflows: settings()

@@ -130,6 +130,10 @@ export class FakeRuntime implements WorkerRuntime {
     this.workflows = workflows;
   }
 
+  start(): Promise<boolean> {
+    return Promise.resolve(!this.#isDead);
+  }
+
   turn(key: string, order: Order, onStep: OnStep): RunningTurn {
     if (this.#isDead) return { outcome: new Promise(() => undefined), answerStep() {}, abandon() {} };
     // What crosses to a worker is JSON.

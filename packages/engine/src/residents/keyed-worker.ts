@@ -34,7 +34,7 @@ export class KeyedWorker {
 
   constructor(rooms: KeyRooms, plan: ResidentPlan, isKept: boolean, block: string | null) {
     this.#rooms = rooms;
-    this.#crashes = new SlidingWindow(rooms.limits.crashes);
+    this.#crashes = new SlidingWindow(plan.grant.crashes ?? rooms.limits.crashes);
     this.plan = plan;
     this.#isKept = isKept;
     if (block !== null) this.#state = { kind: 'blocked', detail: block };
@@ -79,6 +79,7 @@ export class KeyedWorker {
     this.plan = plan;
     if (!isChanged) return;
     this.#succession.forgetRefusal();
+    this.#crashes.limit = plan.grant.crashes ?? this.#rooms.limits.crashes;
     if (this.#state.kind === 'unloadable') this.#state = IDLE;
     // One that has worked before says now, not at its next work, if what was changed cannot be loaded.
     this.#goOn(this.starts > 0 ? { isNeeded: true } : {});

@@ -1,5 +1,6 @@
 /** What the files declare, as this room needs it. */
 import type { ResidentModule } from '@caisson/protocol';
+import type { WindowLimit } from './sliding-window.ts';
 
 /** What the user's code may use. */
 export interface ResidentGrant {
@@ -15,6 +16,8 @@ export interface ResidentGrant {
   };
   /** Limits that a user set: a start is refused where one of them cannot be enforced. Default: `cpus`, if it is there. */
   readonly chosenLimits?: readonly ('memory' | 'pids' | 'disk' | 'cpus')[];
+  /** This many crashes within the window block it. Default: those of the runtime. */
+  readonly crashes?: WindowLimit;
 }
 
 /** What a key serves and may do. Two plans with the same digest are the same. */
@@ -46,6 +49,8 @@ export interface SenseSettings {
   readonly on: readonly SenseTrigger[];
   /** 0: none. */
   readonly throttleMs: number;
+  /** Whether its signals may lead to themselves. Default false. */
+  readonly allowLoop?: boolean;
   readonly timeoutMs: number;
   readonly graceMs: number;
   readonly grant: ResidentGrant;

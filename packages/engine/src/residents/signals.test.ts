@@ -20,11 +20,13 @@ function openSignals() {
     senses: { red: ['relay'], blue: ['back'] } as Record<string, string[]>,
   };
   let isWorking = true;
+  const looping = new Set<string>();
   const open = () => {
     const signals = createSignals({
       clock,
       recorder,
       ledger,
+      allowsLoop: (sense) => looping.has(sense),
       findListeners: (name) => ({
         senses: listeners.senses[name] ?? [],
         workflows: listeners.workflows[name] ?? [],
@@ -59,7 +61,21 @@ function openSignals() {
       .map(({ type, data }) => [type, data]);
   };
   const hang = (value: boolean): void => void (isWorking = !value);
-  return { clock, ledger, threads, woken, warnings, answers, listeners, signals, emit, open, recorded, hang };
+  return {
+    looping,
+    clock,
+    ledger,
+    threads,
+    woken,
+    warnings,
+    answers,
+    listeners,
+    signals,
+    emit,
+    open,
+    recorded,
+    hang,
+  };
 }
 
 const red = { name: 'red', payload: { failed: 3 } };
@@ -115,6 +131,17 @@ test('a signal that leads to itself is dropped after one round, and the drops ar
   }
   clock.advance(60_000);
   expect((await recorded()).at(-1)).toMatchObject(['signal.dropped', { why: 'loop', count: 3 }]);
+});
+
+test('a sense that allows it may lead to itself, as far as the depth of the chain', async () => {
+  const { emit, recorded, answers, woken, looping } = openSignals();
+  for (const sense of ['relay', 'back']) looping.add(sense);
+  answers.set('relay', [{ name: 'blue', payload: 0 }]);
+  answers.set('back', [{ name: 'red', payload: 0 }]);
+  await emit('back', [red]);
+  for (let round = 0; round < 20; round += 1) await settle();
+  expect(woken).toHaveLength(16);
+  expect((await recorded()).at(-1)).toMatchObject(['signal.dropped', { why: 'depth' }]);
 });
 
 test('another sense may pass on a signal of the same name', async () => {

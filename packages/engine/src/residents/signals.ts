@@ -2,7 +2,7 @@
  * The way of a signal from the sense that emitted it to its listeners: senses, which compute, and workflows, which get a thread.
  *
  * SG1  A signal is recorded before it is delivered, and only if there is a listener.
- * SG2  A signal that a sense emits because of itself is a loop and is dropped; so is one with too many causes, or one above
+ * SG2  A signal that a sense emits because of itself is a loop and is dropped, unless the sense allows it; so is one with too many causes, or one above
  *      the rate of its sense. Each drop is recorded, repeated ones with their number.
  * SG3  The id of a signal is made of its compute's: what a compute emitted is recorded once, however often it is reported (RE7).
  * SG4  A thread has the key of its signal, so that a second delivery gives the same thread.
@@ -28,6 +28,8 @@ export interface SignalsOptions {
   readonly clock: Clock;
   readonly recorder: Pick<Recorder, 'of'>;
   readonly ledger: Pick<Ledger, 'lastOffset' | 'walk'> & { readonly kv: KeyValues };
+  /** Whether signals of this sense may lead to themselves. */
+  allowsLoop(sense: string): boolean;
   /** Who listens now. */
   findListeners(name: string): SignalListeners;
   /** Resolves when the sense has computed and what it emitted is recorded. */
@@ -120,7 +122,8 @@ class RecordedSignals implements Signals {
 
   /** SG2. */
   #findDrop(sense: string, name: string, causes: readonly Cause[]): DataOf<'signal.dropped'>['why'] | null {
-    if (causes.some((cause) => cause.name === name && cause.sense === sense)) return 'loop';
+    const isLoop = causes.some((cause) => cause.name === name && cause.sense === sense);
+    if (isLoop && !this.#options.allowsLoop(sense)) return 'loop';
     if (causes.length >= this.#limits.depth) return 'depth';
     const nowMs = this.#options.clock.monotonicMs();
     const rate = this.#rates.get(sense) ?? new SlidingWindow(this.#limits.rate);

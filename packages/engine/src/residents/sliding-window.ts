@@ -6,11 +6,11 @@ export interface WindowLimit {
 }
 
 export class SlidingWindow {
-  readonly #limit: WindowLimit;
+  limit: WindowLimit;
   #timesMs: number[] = [];
 
   constructor(limit: WindowLimit) {
-    this.#limit = limit;
+    this.limit = limit;
   }
 
   /**
@@ -20,17 +20,17 @@ export class SlidingWindow {
   add(atMs: number): boolean {
     const lastMs = this.#timesMs.at(-1) ?? atMs;
     this.#timesMs.push(Math.max(lastMs, atMs));
-    if (this.#timesMs.length > this.#limit.limit) this.#timesMs.shift();
+    while (this.#timesMs.length > this.limit.limit) this.#timesMs.shift();
     return this.isFull(atMs);
   }
 
   /** How many are within the window, at most the limit. */
   count(nowMs: number): number {
-    return this.#timesMs.filter((timeMs) => nowMs - timeMs < this.#limit.windowMs).length;
+    return this.#timesMs.filter((timeMs) => nowMs - timeMs < this.limit.windowMs).length;
   }
 
   isFull(nowMs: number): boolean {
-    return this.count(nowMs) >= this.#limit.limit;
+    return this.count(nowMs) >= this.limit.limit;
   }
 
   clear(): void {

@@ -133,6 +133,34 @@ test('an answer that comes twice, or for work of another kind, has no effect', a
   expect((await outcome).signals).toEqual([{ name: 'red', payload: 1 }]);
 });
 
+test('the crash limit is that of the plan, also of a changed one; a key is started without work', async () => {
+  const { runtime, starter, advance, ledger, recorder } = openRuntime();
+  const limited = (limit: number, digest: string) => {
+    const plan = planOf(SENSES, ['a'], digest);
+    return { ...plan, grant: { ...plan.grant, crashes: { limit, windowMs: 10_000 } } };
+  };
+  expect(await runtime.start(SENSES)).toBe(false);
+  runtime.declare(limited(3, 'one'), kept);
+  expect(await runtime.start(SENSES)).toBe(true);
+  await settle();
+  expect(await runtime.start(SENSES)).toBe(true);
+  expect([runtime.view(SENSES)?.state, starter.guests.length]).toEqual(['ready', 1]);
+  starter.newest().end();
+  await settle();
+  await advance(1000);
+  runtime.declare(limited(2, 'two'), kept);
+  await settle();
+  starter.guests.find(({ isOver }) => !isOver)?.end();
+  await settle();
+  starter.guests.find(({ isOver }) => !isOver)?.end();
+  await settle();
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'blocked', crashes: 2 });
+  await recorder.flush();
+  const blocks = ledger.read({ runId: null, types: ['resident.blocked'] }).map(({ data }) => data);
+  expect(blocks).toMatchObject([{ crashes: 2, windowMs: 10_000 }]);
+  expect(await runtime.start(SENSES)).toBe(false);
+});
+
 test('five crashes in a minute block a key until a person resets it, whatever was ready between them', async () => {
   const { runtime, starter, compute, advance, ledger, recorder, open } = openRuntime();
   runtime.declare(planOf(SENSES, ['a']), kept);

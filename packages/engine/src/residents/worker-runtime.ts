@@ -94,6 +94,12 @@ class KeyedRuntime implements WorkerRuntime {
     };
   }
 
+  async start(key: string): Promise<boolean> {
+    const found = this.#keys.get(key);
+    if (found?.worker === null) await found.restart();
+    return found !== undefined && found.worker !== null;
+  }
+
   async drain(key: string): Promise<void> {
     await this.#keys.get(key)?.drain();
   }
@@ -182,7 +188,7 @@ class KeyedRuntime implements WorkerRuntime {
 
   #reportBlock(blocked: Key, ending: ResidentEnding): void {
     const { key } = blocked.plan;
-    const { windowMs } = this.#limits.crashes;
+    const { windowMs } = blocked.plan.grant.crashes ?? this.#limits.crashes;
     const detail = describeEnding(ending);
     this.#record.keep(
       'resident.blocked',

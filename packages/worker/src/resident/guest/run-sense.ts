@@ -55,8 +55,11 @@ export function createSenseRunner(
     }
   };
   return (order) => {
-    if (order.kind === 'compute') void run(order);
-    else if (order.kind === 'delivered') outbox.remove(order.computeIds);
+    if (order.kind === 'compute') {
+      say({ kind: 'began' });
+      void run(order);
+    }
+    if (order.kind === 'delivered') outbox.remove(order.computeIds);
     else if (order.kind === 'abort') abort(order.why);
   };
 }

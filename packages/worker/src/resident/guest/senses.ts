@@ -53,7 +53,12 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
   /** Computes that have not begun, and why one of them is not to begin. */
   const waiting = new Map<string, string | null>();
   let queue = Promise.resolve();
-  const run = async (order: ComputeOrder): Promise<Outcome> => {
+  /** A thread that an earlier compute has ended (it rejected after its return) costs the next one nothing but the new thread. */
+  const run = async (order: ComputeOrder): Promise<Outcome> =>
+    (await runOnce(order)) ??
+    (await runOnce(order)) ??
+    failed({ kind: 'exited', detail: 'its thread ended twice' });
+  const runOnce = async (order: ComputeOrder): Promise<Outcome | null> => {
     const { thread, problem } = threads.use();
     const refusal = await problem;
     const why = waiting.get(order.id) ?? null;
@@ -68,6 +73,7 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
     const outcome = await running.outcome;
     running = null;
     threads.finish();
+    if (outcome === null) waiting.set(order.id, null);
     return outcome;
   };
   return {
@@ -132,7 +138,8 @@ function createSenseThreads(options: LoadOrder, module: Module, outlet: Outlet):
 interface RunningCompute {
   readonly id: string;
   readonly limit: WorkLimit;
-  readonly outcome: Promise<Outcome>;
+  /** Null: its thread had ended, and did not begin it. */
+  readonly outcome: Promise<Outcome | null>;
 }
 
 interface ComputeHooks {
@@ -143,14 +150,15 @@ interface ComputeHooks {
 }
 
 function runCompute(order: ComputeOrder, thread: UserThread, hooks: ComputeHooks): RunningCompute {
-  const { promise: outcome, resolve } = Promise.withResolvers<Outcome>();
-  const finish = (found: Outcome): void => {
+  const { promise: outcome, resolve } = Promise.withResolvers<Outcome | null>();
+  let hasBegun = false;
+  const finish = (found: Outcome | null): void => {
     clearTimeout(timer);
     limit.clear();
     thread.onEnded = () => undefined;
     const reason = limit.reason();
     // One that succeeded after all has committed its state.
-    resolve(reason === null || found.failure === undefined ? found : failed(reason));
+    resolve(reason === null || (found !== null && found.failure === undefined) ? found : failed(reason));
   };
   const limit = createWorkLimit(thread, () => {
     finish(failed({ kind: 'aborted', detail: 'it did not stop' }));
@@ -163,13 +171,13 @@ function runCompute(order: ComputeOrder, thread: UserThread, hooks: ComputeHooks
   hooks.onBegin();
   thread.onLine = (line) => {
     if (line.kind === 'logged') hooks.onLog(line.text);
+    else if (line.kind === 'began') hasBegun = true;
     else if (line.kind === 'computed') finish(line);
   };
-  thread.onEnded = (failure) => finish(failed(failure));
-  const gone = thread.failure();
+  thread.onEnded = (failure) => finish(hasBegun ? failed(failure) : null);
   const { computeId, cause, causes } = order;
-  if (gone === null) thread.post({ kind: 'compute', computeId, cause, causes });
-  else finish(failed(gone));
+  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, cause, causes });
+  else finish(null);
   return { id: order.id, limit, outcome };
 }
 

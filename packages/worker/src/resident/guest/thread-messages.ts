@@ -54,6 +54,8 @@ export type ThreadLine =
   /** It resolved an import, or read a file, that was not pinned. */
   | { readonly kind: 'pinned'; readonly way: string; readonly url: string; readonly format: string | null }
   | { readonly kind: 'pinned'; readonly url: string; readonly format: string | null; readonly source: string }
+  /** It has the compute; one that ended before did not begin it. */
+  | { readonly kind: 'began' }
   | {
       readonly kind: 'computed';
       readonly signals: readonly EmittedSignal[];
