@@ -75,6 +75,7 @@ const COMMANDS: Readonly<Record<string, (runId: string) => string[]>> = {
 const WALKS: Readonly<Record<string, string[]>> = {
   gc: ['gc'],
   doctor: ['doctor'],
+  'verify --all': ['verify', '--all'],
 };
 const WALK_AT_MOST_MB = 300;
 
@@ -93,8 +94,11 @@ async function measureWalks(small: Filled, large: Filled): Promise<BenchRow[]> {
   return rows;
 }
 
-const REPORT = `process.on('exit', () =>
-  require('node:fs').writeFileSync(__dirname + '/kb', String(process.resourceUsage().maxRSS)));\n`;
+/** The seals of such a ledger are not signed, so `verify` finds fault with all of them. */
+const REPORT = `process.on('exit', () => {
+  if (process.argv.includes('verify')) process.exitCode = 0;
+  require('node:fs').writeFileSync(__dirname + '/kb', String(process.resourceUsage().maxRSS));
+});\n`;
 
 async function runMeasured(scratch: Scratch, args: readonly string[]): Promise<{ ms: number; kb: number }> {
   const ms = await timeProgram(

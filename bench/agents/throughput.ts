@@ -7,21 +7,23 @@ import { TASKS, type AgentScene } from './scene.ts';
 const ROUNDS = 3;
 const RUNS = 16;
 const AT_ONCE = 8;
-const AT_LEAST = 0.9;
 
 export async function measureThroughput(scene: AgentScene): Promise<BenchRow[]> {
   const own = process.env;
   process.env = { ...scene.scratch.env }; // the project is that user's, and the library is called in this process
   try {
     const rows: BenchRow[] = [];
-    for (const { task, model } of TASKS) rows.push(await measureTask(scene, task, model));
+    for (const each of TASKS) rows.push(await measureTask(scene, each));
     return rows;
   } finally {
     process.env = own;
   }
 }
 
-async function measureTask(scene: AgentScene, task: string, model: string): Promise<BenchRow> {
+async function measureTask(
+  scene: AgentScene,
+  { task, model, atLeast }: (typeof TASKS)[number],
+): Promise<BenchRow> {
   const caisson = await createCaisson({
     cwd: scene.scratch.project,
     flags: { 'limits.concurrency': AT_ONCE },
@@ -47,8 +49,8 @@ async function measureTask(scene: AgentScene, task: string, model: string): Prom
     peer: 'codex exec alone',
     peerValue: perMinute(ms.bare),
     ratio,
-    target: `>= ${AT_LEAST}x`,
-    met: ratio >= AT_LEAST,
+    target: `>= ${atLeast}x`,
+    met: ratio >= atLeast,
   };
 }
 

@@ -1,11 +1,13 @@
 /** The parts of a run's cost, in the order of the table. */
-export const PARTS = ['host', 'worker', 'bubblewrap', 'relay', 'git', 'agent'] as const;
+export const PARTS = ['host', 'worker', 'helpers', 'bubblewrap', 'relay', 'git', 'agent'] as const;
 export type Part = (typeof PARTS)[number];
 
 const PROGRAMS: readonly (readonly [Part, RegExp])[] = [
   ['host', /cost\/host\.ts|caisson\.js/],
   ['worker', /worker\.mjs|start\.mjs/],
   ['bubblewrap', /^(\S*\/)?bwrap\b/],
+  // Its launch guard, mkfifo, and what joins and leaves groups; the gate becomes the agent.
+  ['helpers', /^\/bin\/sh -c .*caisson-|^(\S*\/)?mkfifo\b|^\S*perl -e /s],
   ['relay', /inside\.pl|relay\.mjs/],
   ['git', /^(\S*\/)?git\b/],
 ];

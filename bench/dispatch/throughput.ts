@@ -16,10 +16,10 @@ import { createScratch, type Scratch } from './scratch.ts';
 
 const BATCHES = 5;
 const PER_BATCH = 40;
-/** How many at once, and the least ratio. At 4 it is twice what it was before decision 0036 (0.23 to 0.26). */
+/** How many at once, and the least ratio; without a thin witness (decision 0044) 0.8 is out of reach. */
 const LOADS = [
-  { concurrency: 2, atLeast: 0.8 },
-  { concurrency: 4, atLeast: 0.5 },
+  { concurrency: 2, atLeast: 0.45 },
+  { concurrency: 4, atLeast: 0.45 },
 ];
 type Load = (typeof LOADS)[number];
 const NO_OPS = [

@@ -63,9 +63,14 @@ function eventsOfRun(
   ];
 }
 
-/** As many as a real run has blobs: a collection needs room for them. */
+/** As many as the events of a real run name: a collection needs room for them. */
+const DIGESTS = [
+  ...['nonce', 'prompt', 'request', 'result', 'patch'],
+  ...['reply', 'stdout', 'manifest', 'envelope'],
+];
+
 function digestsOf(runId: string): string[] {
-  return ['request', 'result', 'stdout', 'seal'].map((name) => hash('sha256', runId + name));
+  return DIGESTS.map((name) => hash('sha256', runId + name));
 }
 
 const USAGE = { models: ['m'], inputTokens: 10, outputTokens: 4, cacheReadTokens: 0, cacheWriteTokens: 0 };

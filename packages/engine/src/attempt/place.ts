@@ -29,8 +29,7 @@ export async function place(
   const tryTake = (): boolean => ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
   if (!signal.aborted && tryTake()) return 'placed';
   if (!signal.aborted) {
-    const queue = ledger.leases.listQueue(pool, clock.wallMs());
-    const position = queue.findIndex((row) => row.runId === run.runId) + 1;
+    const position = ledger.leases.positionOf(pool, run.runId, clock.wallMs());
     await record.append('run.queued', { position, limit: settings.concurrency }, NO_ATTEMPT);
   }
   let reported: string | null = null;

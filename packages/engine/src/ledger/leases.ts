@@ -23,6 +23,7 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
         .map(({ runId, hostId }) => ({ runId, pool, hostId })),
     findHead: (pool, nowMs) => reading(() => headOf(rows, pool, nowMs)),
     queueLength: (pool) => reading(() => rows.queueCount(pool)),
+    positionOf: (pool, runId, nowMs) => reading(() => positionOf(rows, pool, runId, nowMs)),
     tryHold: (name, holder, hostId = holder) =>
       writing(() => {
         const current = rows.hold(name);
@@ -68,6 +69,14 @@ function chanceOf(
 function headOf(rows: WorkingRows, pool: string, nowMs: number): string | null {
   const [head] = rows.queueFronts(pool).sort(byTurn(nowMs));
   return head?.runId ?? null;
+}
+
+function positionOf(rows: WorkingRows, pool: string, runId: string, nowMs: number): number {
+  const own = rows.waiting(pool, runId);
+  if (own === null) return 0;
+  const compare = byTurn(nowMs);
+  const passing = rows.queueBeside(pool, own).filter((row) => compare(row, own) < 0);
+  return 1 + rows.countBefore(pool, own) + passing.length;
 }
 
 function take(rows: WorkingRows, request: TakeRequest): 'taken' | 'full' | 'not-head' {

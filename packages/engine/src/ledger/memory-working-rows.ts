@@ -20,6 +20,15 @@ export function createMemoryRows(runs: ReadonlyMap<string, RunState>): WorkingRo
     queue,
     queueFronts: queue, // such a short list needs no index
     queueCount: (pool) => queue(pool).length,
+    waiting: (pool, runId) => queue(pool).find((row) => row.runId === runId) ?? null,
+    countBefore: (pool, { priority, acceptedOffset }) =>
+      queue(pool).filter((row) => row.priority <= priority && row.acceptedOffset < acceptedOffset).length,
+    queueBeside: (pool, { priority, acceptedOffset }) =>
+      queue(pool).filter((row) =>
+        row.priority > priority
+          ? row.acceptedOffset < acceptedOffset
+          : row.priority < priority && row.acceptedOffset > acceptedOffset,
+      ),
     hold: (name) => holds.get(name) ?? null,
     holds: () => [...holds.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     putHold: (row) => holds.set(row.name, { ...row }),

@@ -82,6 +82,12 @@ export interface WorkingRows {
   /** Of each priority the one that was accepted first. */
   queueFronts(pool: string): WaitingRow[];
   queueCount(pool: string): number;
+  /** The waiting run itself; null if it has a slot or has ended. */
+  waiting(pool: string, runId: string): WaitingRow | null;
+  /** How many wait that are at least as urgent and were accepted before. */
+  countBefore(pool: string, row: WaitingRow): number;
+  /** Those whose place depends on how long they have waited: less urgent and accepted before, or the other way round. */
+  queueBeside(pool: string, row: WaitingRow): WaitingRow[];
   hold(name: string): HoldRow | null;
   holds(): HoldRow[];
   putHold(row: HoldRow): void;

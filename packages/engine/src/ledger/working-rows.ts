@@ -46,6 +46,8 @@ export interface Leases {
   /** The one that would be next at `nowMs`; null when none waits. Costs the same in any queue. */
   findHead(pool: string, nowMs: number): string | null;
   queueLength(pool: string): number;
+  /** The place of a waiting run at `nowMs`, counted from one by the index, not by reading the queue; 0 if it does not wait. */
+  positionOf(pool: string, runId: string, nowMs: number): number;
   /** Acquires the named exclusive lease; true also if `holder` already has it. */
   tryHold(name: string, holder: string, hostId?: string): boolean;
   /** Releases it; false when `holder` did not have it. */

@@ -63,20 +63,23 @@ export function descendants(pid: number): ProcessInfo[] {
   return found;
 }
 
-/**
- * CPU time of the process and all its descendants, also of those that ended: a parent that waits for a child takes over
- * its time. Only the time of children without a wait is missing.
- */
-export function treeCpuMs(pid: number): number {
+/** The process and all its descendants, by one look; empty when it is gone. */
+export function readTree(pid: number): ProcessInfo[] {
   const own = readProcess(pid);
-  if (own === null) return 0;
-  return [own, ...descendants(pid)].reduce((sum, info) => sum + info.cpuMs + info.endedChildrenCpuMs, 0);
+  return own === null ? [] : [own, ...descendants(pid)];
 }
 
-/** Resident memory of the process and all its descendants; a page that they share is counted in each. */
-export function treeMemoryBytes(pid: number): number {
-  const pids = [pid, ...descendants(pid).map((info) => info.pid)];
-  return pids.reduce((sum, each) => sum + residentBytes(each), 0);
+/**
+ * CPU time of the processes of a tree, also of those that ended: a parent that waits for a child takes over its time. Only
+ * the time of children without a wait is missing.
+ */
+export function treeCpuMs(tree: readonly ProcessInfo[]): number {
+  return tree.reduce((sum, info) => sum + info.cpuMs + info.endedChildrenCpuMs, 0);
+}
+
+/** Resident memory of the processes of a tree; a page that they share is counted in each. */
+export function treeMemoryBytes(tree: readonly ProcessInfo[]): number {
+  return tree.reduce((sum, { pid }) => sum + residentBytes(pid), 0);
 }
 
 function residentBytes(pid: number): number {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readTree } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { findWait } from './heartbeat.ts';
 
@@ -9,10 +10,11 @@ it('an agent that ended while its sandbox is still there leaves a pipe open', as
   await once(agent, 'spawn');
   const isRunning = (): boolean => agent.exitCode === null && agent.signalCode === null;
   const running = { agentPid: () => (isRunning() ? (agent.pid ?? null) : null) };
-  expect(findWait(running)).toBeNull();
+  const look = () => findWait(running, readTree(agent.pid ?? 0));
+  expect(look()).toBeNull();
   agent.kill('SIGSTOP');
-  await expect.poll(() => findWait(running)).toBe('stopped');
+  await expect.poll(look).toBe('stopped');
   agent.kill('SIGKILL');
   await once(agent, 'exit');
-  expect(findWait(running)).toBe('pipe-open');
+  expect(look()).toBe('pipe-open');
 });

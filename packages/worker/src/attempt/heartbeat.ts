@@ -1,10 +1,10 @@
 /** Reports to the host every few seconds that the worker lives, with counters from real signals. */
 import {
-  descendants,
-  readProcess,
   readsStdin,
+  readTree,
   treeCpuMs,
   treeMemoryBytes,
+  type ProcessInfo,
   type SandboxProcess,
 } from '@caisson/ground';
 import type { HeartbeatCounters } from '@caisson/protocol';
@@ -52,10 +52,11 @@ function lookAtTree(context: AttemptContext): Looked {
   const currentTool = context.meter.currentTool ?? context.script;
   const { running } = context;
   if (running === null) return { cpuMs: 0, currentTool, waiting: null };
-  const waiting = context.heldCalls > 0 ? 'permission' : findWait(running);
+  const tree = readTree(running.pid);
+  const waiting = context.heldCalls > 0 ? 'permission' : findWait(running, tree);
   return {
-    cpuMs: treeCpuMs(running.pid),
-    memoryBytes: treeMemoryBytes(running.pid),
+    cpuMs: treeCpuMs(tree),
+    memoryBytes: treeMemoryBytes(tree),
     currentTool,
     waiting: waiting ?? (currentTool === null ? null : 'tool'),
   };
@@ -64,12 +65,14 @@ function lookAtTree(context: AttemptContext): Looked {
 /** From the agent's whole tree: a shell only waits for its child, and the child reads or was stopped. */
 export function findWait(
   running: Pick<SandboxProcess, 'agentPid'>,
+  tree: readonly ProcessInfo[],
 ): 'stopped' | 'stdin' | 'pipe-open' | null {
   const agent = running.agentPid();
   // It existed when the sandbox was ready; `running` is reset once all of the sandbox is gone.
   if (agent === null) return 'pipe-open';
-  const below = descendants(agent);
-  if ([readProcess(agent), ...below].some((info) => info?.state === 'T')) return 'stopped';
-  const readers = below.map(({ pid }) => pid);
+  const own = new Set([agent]);
+  const seen = tree.filter(({ pid, ppid }) => own.has(pid) || (own.has(ppid) && own.add(pid).has(pid)));
+  if (seen.some(({ state }) => state === 'T')) return 'stopped';
+  const readers = seen.map(({ pid }) => pid).filter((pid) => pid !== agent);
   return readsStdin(agent, readers) ? 'stdin' : null;
 }

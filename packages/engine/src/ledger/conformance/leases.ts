@@ -12,6 +12,7 @@ export function describeLeases(open: OpenLedger): void {
     const at = useLedger(open);
     describeQueue(at);
     describeWaiting(at);
+    describePositions(at);
     describeHolds(at);
   });
 }
@@ -67,12 +68,28 @@ function describeQueue(at: LedgerAtHand): void {
   });
 }
 
+const wait = (runId: string, priority: number, ms: number) => ({
+  ...accepted(runId, { pool: 'p' }, priority),
+  at: new Date(NOW + ms).toISOString(),
+});
+
+function describePositions(at: LedgerAtHand): void {
+  test('the place of a run is counted as the queue has it', async () => {
+    await at.ledger.append([wait('run_a', 7, 0), wait('run_b', 5, 59_000), wait('run_c', 5, 60_000)]);
+    const positionsAt = (ms: number) =>
+      ['a', 'b', 'c'].map((name) => at.ledger.leases.positionOf('p', `run_${name}`, NOW + ms));
+    expect([-90_000, 60_000, 200_000].map(positionsAt)).toEqual([
+      [3, 1, 2],
+      [2, 1, 3],
+      [1, 2, 3],
+    ]);
+    at.ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'h', limit: 1, nowMs: NOW + 200_000 });
+    expect(positionsAt(200_000), 'without the one that has a slot').toEqual([0, 1, 2]);
+  });
+}
+
 function describeWaiting(at: LedgerAtHand): void {
   test('a run is raised against those that come later, and a clock that was set back takes nothing away', async () => {
-    const wait = (runId: string, priority: number, ms: number) => ({
-      ...accepted(runId, { pool: 'p' }, priority),
-      at: new Date(NOW + ms).toISOString(),
-    });
     await at.ledger.append([wait('run_a', 7, 0), wait('run_b', 5, 59_000), wait('run_c', 5, 60_000)]);
     const queueAt = (ms: number) =>
       at.ledger.leases.listQueue('p', NOW + ms).map(({ runId }) => runId.at(-1));

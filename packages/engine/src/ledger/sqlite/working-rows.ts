@@ -8,6 +8,12 @@ const HOLD = 'SELECT name, holder, host AS hostId FROM holds';
 // The index runs_in_turn already has the order: the front is found behind at most as many rows as there are slots.
 const WAITING =
   'FROM runs r WHERE r.queued_in = ? AND NOT EXISTS (SELECT 1 FROM slots s WHERE s.run = r.run)';
+// The index alone counts; the few that have a slot are taken off. Their slots come first in the join.
+const COUNT = 'SELECT count(*) AS n FROM runs r WHERE r.queued_in = ?';
+const COUNT_PLACED =
+  'SELECT count(*) AS n FROM slots s CROSS JOIN runs r ON r.run = s.run WHERE r.queued_in = ?';
+const BEFORE = 'AND r.priority <= ? AND r.accepted_offset < ?';
+const BESIDE = 'AND (r.priority > ? AND r.accepted_offset < ? OR r.priority < ? AND r.accepted_offset > ?)';
 const WAITING_ROW = `SELECT r.run AS runId, r.row ->> '$.host' AS hostId, r.priority,
   r.accepted_offset AS acceptedOffset, r.row ->> '$.acceptedAt' AS acceptedAt`;
 
@@ -15,6 +21,11 @@ const WAITING_ROW = `SELECT r.run AS runId, r.row ->> '$.host' AS hostId, r.prio
 export function createWorkingRows(statements: Statements): WorkingRows {
   const runIds = (sql: string, value: string) =>
     statements.all<{ id: string }>(sql, value).map(({ id }) => id);
+  const countQueued = (where: string, ...values: unknown[]): number => {
+    const count = (sql: string): number =>
+      statements.get<{ n: number }>(`${sql} ${where}`, ...values)?.n ?? 0;
+    return count(COUNT) - count(COUNT_PLACED);
+  };
   return {
     slot: (runId) => statements.get<SlotRow>(`${SLOT} WHERE run = ?`, runId) ?? null,
     slots: (pool) =>
@@ -35,7 +46,12 @@ export function createWorkingRows(statements: Statements): WorkingRows {
         last = front.priority;
       }
     },
-    queueCount: (pool) => statements.get<{ n: number }>(`SELECT count(*) AS n ${WAITING}`, pool)?.n ?? 0,
+    queueCount: (pool) => countQueued('', pool),
+    waiting: (pool, runId) =>
+      statements.get<WaitingRow>(`${WAITING_ROW} ${WAITING} AND r.run = ?`, pool, runId) ?? null,
+    countBefore: (pool, { priority, acceptedOffset }) => countQueued(BEFORE, pool, priority, acceptedOffset),
+    queueBeside: (pool, { priority, acceptedOffset: at }) =>
+      statements.all<WaitingRow>(`${WAITING_ROW} ${WAITING} ${BESIDE}`, pool, priority, at, priority, at),
     hold: (name) => statements.get<HoldRow>(`${HOLD} WHERE name = ?`, name) ?? null,
     holds: () => statements.all<HoldRow>(`${HOLD} ORDER BY name`),
     putHold: ({ name, holder, hostId }) =>
