@@ -1,20 +1,4 @@
-import type {
-  ComputeView,
-  DispatchResult,
-  EventEnvelope,
-  NewToken,
-  ResidentView,
-  RunPush,
-  ScheduleView,
-  Scope,
-  SenseView,
-  ThreadRow,
-  ThreadStart,
-  ThreadStatus,
-  ThreadView,
-  TokenView,
-  WorkflowView,
-} from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope, NewToken, RunPush, Scope, TokenView } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
@@ -35,10 +19,13 @@ import type { GarbageOptions, GarbageReport } from './operations/garbage-report.
 import type { ProjectUsage } from './operations/measure-usage.ts';
 import type { LogName } from './operations/read-run-log.ts';
 import type { RegistryApi } from './operations/registry-api.ts';
+import type { ResidentsApi } from './operations/residents-contract.ts';
 import type { ListedRun } from './operations/list-runs.ts';
 import type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
 import type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
+
+export type { ResidentsApi, ThreadFilter } from './operations/residents-contract.ts';
 
 export interface CaissonOptions extends EngineOptions {
   /** Folder of the project, or anywhere inside it. Default: the current folder. */
@@ -70,49 +57,6 @@ export interface FollowOptions extends Omit<ReadOptions, 'after'> {
   readonly onlyRecorded?: boolean;
   /** Only events of these runs. Default: of all, and of the project itself. */
   readonly runs?: readonly string[];
-}
-
-/** Which threads, in the order of their acceptance. */
-export interface ThreadFilter {
-  readonly workflow?: string;
-  readonly status?: ThreadStatus | readonly ThreadStatus[];
-  readonly newestFirst?: boolean;
-  /** Begins behind this thread: the last one of the page before. */
-  readonly after?: string;
-  readonly limit?: number;
-}
-
-/**
- * Senses, workflows and schedules. Only a daemon has them: without one, threads, logs and schedules can be read, and all
- * else throws NoDaemonError. A thread is named by a unique beginning or ending of its id, or `latest`.
- */
-export interface ResidentsApi {
-  senses(): Promise<readonly SenseView[]>;
-  workflows(): Promise<readonly WorkflowView[]>;
-  /** The workers, by key: `senses.<group>` or `workflow.<name>`. */
-  list(): Promise<readonly ResidentView[]>;
-  /** Asks for a compute now and resolves with its outcome. */
-  trigger(sense: string): Promise<ComputeView>;
-  startThread(
-    workflow: string,
-    payload?: unknown,
-    options?: { readonly idempotencyKey?: string },
-  ): Promise<ThreadStart>;
-  threads(filter?: ThreadFilter): Promise<readonly ThreadRow[]>;
-  thread(thread: string): Promise<ThreadView>;
-  /** False when it has ended already. */
-  cancelThread(thread: string): Promise<boolean>;
-  /** A new thread that begins with the messages of an ended one. */
-  resumeThread(thread: string): Promise<ThreadStart>;
-  /** Ends a block, or a file that could not be loaded. A resident is a key, a sense, a group or a workflow. */
-  reset(resident: string): Promise<void>;
-  /** Lets its worker finish, and replaces it. */
-  drain(resident: string): Promise<void>;
-  /** Ends its worker now, and starts it again. */
-  restart(resident: string): Promise<void>;
-  /** What its code printed and logged; with `follow` also what it will, until it is aborted. */
-  logs(resident: string, options?: { follow?: boolean; signal?: AbortSignal }): AsyncIterable<Buffer>;
-  schedules(): Promise<readonly ScheduleView[]>;
 }
 
 /** A token is shown once, when it is made. */

@@ -8,7 +8,7 @@ import { systemClock } from '@caisson/ground';
 import { toEnvelope, type EventEnvelope } from '@caisson/protocol';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
-import { EVERYBODY } from '../api/fixtures/everybody.ts';
+import { OPEN_ENTRANCE } from '../api/fixtures/open-entrance.ts';
 import type { Caisson } from '../caisson-contract.ts';
 import { createFeed, createMemoryLedger, createRecorder, type FeedQuery } from '../ledger/index.ts';
 
@@ -34,7 +34,7 @@ async function serve() {
   const follow = (first: unknown, how: FeedQuery = {}): AsyncIterable<EventEnvelope> =>
     typeof first === 'string' ? read({ ...how, runId: first }) : read(first ?? {});
   const host = { caisson: { follow } as unknown as Caisson } as unknown as ApiHost;
-  const server = createServer(createApi(host, createAttachments(systemClock), EVERYBODY));
+  const server = createServer(createApi(host, createAttachments(systemClock), OPEN_ENTRANCE));
   const folder = mkdtempSync(join(tmpdir(), 'caisson-sse-'));
   const socketPath = join(folder, 'socket');
   server.listen(socketPath);

@@ -14,7 +14,7 @@ import {
   createRemoteCaisson,
   type ApiHost,
 } from '../api/index.ts';
-import { EVERYBODY } from '../api/fixtures/everybody.ts';
+import { OPEN_ENTRANCE } from '../api/fixtures/open-entrance.ts';
 import type { Caisson } from '../caisson-contract.ts';
 import { createMemoryLedger, type Ledger } from '../ledger/index.ts';
 import { accepted, fact } from '../ledger/fixtures/sample-events.ts';
@@ -46,7 +46,7 @@ async function serve(ledger: Ledger): Promise<Served> {
     events: (runId, page) => read(ledger.read({ runId, ...page }).map(toEnvelope)),
   };
   const host = { caisson } as unknown as ApiHost;
-  const server = createServer(createApi(host, createAttachments(systemClock), EVERYBODY));
+  const server = createServer(createApi(host, createAttachments(systemClock), OPEN_ENTRANCE));
   server.listen(socketPath);
   await once(server, 'listening');
   const connection = connectSocket(socketPath);
