@@ -59,7 +59,7 @@ function describeCalls(at: () => Stage): void {
       await page.keyboard.press('a');
       await scene.untilIs(third, 'done');
       const logged = (await scene.project.caisson('logs', third)).stdout;
-      expect(logged).toContain('dashboard: decide');
+      expect(logged).toContain('dashboard: allow');
     },
   );
 }

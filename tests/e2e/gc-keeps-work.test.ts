@@ -27,7 +27,7 @@ function refsOf(project: Project, runId: string): string {
 it('a run whose files are still in its workspace is not forgotten, and they are held back later', async () => {
   const project = createProject({ env: { CAISSON_LIMITS_CAPTURE_FILE: '1m' } });
   const program = 'head -c 3000000 /dev/zero >big.bin; until [ -e go ]; do sleep 0.05; done; rm go';
-  const ended = finish(project.start('run', '-o', 'json', '--', 'sh', '-c', program));
+  const ended = finish(project.start('run', '--sandbox', 'none', '-o', 'json', '--', 'sh', '-c', program));
   const worktrees = join(project.root, '.caisson/worktrees');
   const name = await vi.waitFor(() => readdirSync(worktrees)[0] ?? expect.fail('no workspace'), 20_000);
   const files = join(worktrees, name, 'files');

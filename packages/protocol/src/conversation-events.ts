@@ -1,4 +1,4 @@
-/** Messages between an agent and the people behind it. */
+/** Messages between an agent and the people behind it, and who decided. */
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { Timestamp } from './ids.ts';
@@ -64,5 +64,25 @@ export const conversationEvents = {
     durable: true,
     summary: 'The worker put the message where the agent can read it.',
     data: z.object({ messageId: z.string() }),
+  },
+  'visitor.acted': {
+    version: 1,
+    durable: true,
+    summary:
+      'A person or a program decided about work or about the daemon; recorded before it was done. With dispatch: who started this run.',
+    data: z.object({
+      /** The name of the token, `dashboard`, or the account whose command or program it was. */
+      by: z.string(),
+      /** Its id, where it came over TCP. */
+      token: z.optional(z.string()),
+      /** The program, by the name that it gave itself: `mcp: claude-code`. */
+      client: z.optional(z.string()),
+      /** As the API names it, for example `decide` or `apply`; `stop` and `reload` are of the daemon. */
+      operation: z.string(),
+      /** What it was about: a run, an approval, a question. */
+      target: z.optional(z.string()),
+      /** Of a call that waited. Which one counted is in `approval.decided`. */
+      decision: z.optional(z.enum(['allow', 'deny'])),
+    }),
   },
 } as const satisfies EventTable;

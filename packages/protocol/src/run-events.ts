@@ -132,26 +132,6 @@ export const runEvents = {
       isPartial: z.optional(z.literal(true)),
     }),
   },
-  'visitor.acted': {
-    version: 1,
-    durable: true,
-    summary:
-      'A person or a program decided about work or about the daemon; recorded before it was done. With dispatch: who started this run.',
-    data: z.object({
-      /** The name of the token, `dashboard`, or the account whose command or program it was. */
-      by: z.string(),
-      /** Its id, where it came over TCP. */
-      token: z.optional(z.string()),
-      /** The program, by the name that it gave itself: `mcp: claude-code`. */
-      client: z.optional(z.string()),
-      /** As the API names it, for example `decide` or `apply`; `stop` and `reload` are of the daemon. */
-      operation: z.string(),
-      /** What it was about: a run, an approval, a question. */
-      target: z.optional(z.string()),
-      /** Of a call that waited. Which one counted is in `approval.decided`. */
-      decision: z.optional(z.enum(['allow', 'deny'])),
-    }),
-  },
   'timeout.drained': {
     version: 1,
     durable: true,

@@ -120,8 +120,10 @@ function listGroupTables(): string[] {
   return /^\d+:(?!name=)[^:]/m.test(readFileSync('/proc/self/cgroup', 'utf8')) ? ['/proc/cgroups'] : [];
 }
 
+/** What a file system that is being unmounted had there is gone by the time it is looked at. */
 function hasWritableFile(folder: string): boolean {
-  return readdirSync(folder, { withFileTypes: true }).some((entry) => {
+  const entries = unlessErrno(() => readdirSync(folder, { withFileTypes: true }), [], 'ENOENT');
+  return entries.some((entry) => {
     const path = `${folder}/${entry.name}`;
     return entry.isDirectory() ? hasWritableFile(path) : ((findStats(path)?.mode ?? 0) & 0o222) !== 0;
   });
