@@ -24,7 +24,7 @@ export async function run(): Promise<BenchRow[]> {
     const ratios: number[] = [];
     const times: [number, number][] = [];
     for (let pair = 0; pair <= PAIRS; pair += 1) {
-      const isPlainFirst = pair % 2 === 0; // whoever comes second finds warmer caches
+      const isPlainFirst = pair % 2 === 0; // the second one finds warmer caches
       const first = await time(isPlainFirst ? plain : traced);
       const second = await time(isPlainFirst ? traced : plain);
       const [without, withSpans] = isPlainFirst ? [first, second] : [second, first];
