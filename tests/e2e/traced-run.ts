@@ -10,12 +10,14 @@ export interface TraceOptions {
   readonly inject?: string;
   /** Log the begin and the end of a call as two lines where another process or thread calls in between. */
   readonly showsOverlaps?: boolean;
+  /** Log the time of each call, in seconds, behind the number of the process. */
+  readonly showsTimes?: boolean;
 }
 
 /** Runs the built CLI to its end under strace. Returns what it printed, and the calls of all its processes that succeeded. */
 export function traceCaisson(
   project: Project,
-  { calls, inject, showsOverlaps = false }: TraceOptions,
+  { calls, inject, showsOverlaps = false, showsTimes = false }: TraceOptions,
   ...args: string[]
 ): { readonly stdout: string; readonly log: string } {
   const file = join(project.root, '../trace');
@@ -26,6 +28,7 @@ export function traceCaisson(
       '-qq',
       '-y',
       ...(showsOverlaps ? [] : ['-z']),
+      ...(showsTimes ? ['-ttt'] : []),
       '-s',
       '256',
       '-o',
