@@ -31,8 +31,24 @@ export function describeAccess(at: () => Stage): void {
       expect([path, wide]).toEqual([path, 0]);
     }
     expect(await findInaccessible(page)).toEqual([]);
+    await describeFoldedFilters(at());
     await page.setViewportSize({ width: 1280, height: 800 });
   });
+}
+
+/** On a phone the runs are on the screen, and what narrows them is one press away. */
+async function describeFoldedFilters({ page, go }: Stage): Promise<void> {
+  await go('runs?agent=nobody');
+  await page.getByText('No run fits').waitFor({ timeout: SEEN_MS });
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  const table = page.getByRole('table', { name: 'Runs' });
+  await table.waitFor({ timeout: SEEN_MS });
+  expect((await table.boundingBox())?.y).toBeLessThan(250);
+  expect(await page.getByLabel('Status').isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Filters' }).click();
+  await page.getByLabel('Status').selectOption('error');
+  await page.getByRole('button', { name: 'Filters (1)' }).click();
+  expect(await page.getByLabel('Status').isVisible()).toBe(false);
 }
 
 /** Each page, and a text by which its content is known to be there. */

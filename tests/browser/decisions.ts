@@ -1,5 +1,6 @@
 import { readFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../e2e/open-project.ts';
 import { SEEN_MS, type Stage } from './open-page.ts';
@@ -31,8 +32,13 @@ function describeCalls(at: () => Stage): void {
       await page.keyboard.press('a');
       expect([await chosen.count(), sent]).toEqual([0, []]);
 
+      const allow = calls.getByRole('button', { name: 'Allow' });
+      await allow.hover();
+      const place = await allow.boundingBox();
       const second = await startCall(at());
       await until('the second call', async () => (await calls.count()) === 2);
+      expect(await allow.first().boundingBox()).toEqual(place);
+      await showLate(page);
       await page.keyboard.press('j');
       await page.keyboard.press('j');
       await page.keyboard.press('k');
@@ -53,6 +59,7 @@ function describeCalls(at: () => Stage): void {
       await page.getByText('Which database').first().waitFor({ timeout: SEEN_MS });
       const third = await startCall(at());
       await calls.first().waitFor({ timeout: SEEN_MS });
+      await showLate(page);
       await page.keyboard.press('a');
       expect([sent.length, await chosen.count()]).toEqual([2, 0]);
       await page.keyboard.press('j');
@@ -119,6 +126,11 @@ function describeTaking(at: () => Stage): void {
     await page.getByRole('region', { name: 'By Model' }).getByText('claude-sonnet-4-5').waitFor();
     await page.getByText(/of 500 tool calls/).waitFor();
   });
+}
+
+/** What has come stands below what was there; a press puts it first. */
+async function showLate(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^[1-9]\d* new entr(?:y|ies): show$/ }).click();
 }
 
 function startCall({ scene }: Stage): Promise<string> {

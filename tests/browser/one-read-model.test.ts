@@ -128,15 +128,18 @@ it('CLI, top, API and dashboard show the same of the same runs', { timeout: 180_
   for (const run of runs) {
     const row = page.locator('[role=row]', { has: page.locator(`a[href$="${run.runId}"]`) });
     const cells = await row.locator('[role=cell]').allInnerTexts();
-    const cost = run.costUsd ?? run.live?.costUsd;
-    const isFree = cost === undefined && run.runtime === 'command'; // there is nothing to know
-    expect([run.runId, cells[1], cells.at(-1)]).toEqual([run.runId, run.status, isFree ? '' : dollars(cost)]);
+    const cost = run.runtime === 'command' ? '' : dollars(run.costUsd ?? run.live?.costUsd);
+    expect([run.runId, cells[1], cells.at(-1)]).toEqual([run.runId, run.status, cost]);
   }
 
   const shown = await json<DispatchResult>(project, 'show', ids.done);
   const usage = await read(page, `${url}runs/${ids.done}`, 'Usage and cost');
   expect(shown.result?.usage).toMatchObject({ inputTokens: 1100, outputTokens: 25 });
   expect(usage).toMatch(/Cost\s+\$0\.25\s+Tokens in\s+1,100\s+Tokens out\s+25\s/);
+
+  const plain = await read(page, `${url}runs/${ids.failed}`, 'Usage and cost');
+  expect(plain).toMatch(/Cost\s+none\s/);
+  expect(plain).not.toContain('unknown');
 
   const { standings } = await json<{ standings: BudgetStanding[] }>(project, 'budget');
   expect(await get('/v1/budget')).toEqual(standings);

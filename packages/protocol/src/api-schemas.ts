@@ -139,7 +139,12 @@ export const ApiInputs = {
   }),
   approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
-  spend: z.strictObject({ session: z.optional(z.string()), day: z.optional(z.string()), ...page() }),
+  spend: z.strictObject({
+    session: z.optional(z.string()),
+    day: z.optional(z.string()),
+    newestFirst: z.optional(textFlag()),
+    ...page(),
+  }),
   budget: z.strictObject({ session: z.optional(z.string()) }),
   verify: z.strictObject({
     ...named,

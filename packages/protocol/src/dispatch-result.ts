@@ -50,6 +50,8 @@ export const DispatchResult = z.object({
   /** The run that continues with the answer; only with status `answered`. */
   continuedBy: z.optional(RunId),
   failure: z.optional(Failure),
+  /** What carried it out; `command` is a plain command, which asks no model. Absent if a newer version accepted it. */
+  runtime: z.optional(z.string()),
   exitCode: reportedExitCode(),
   /** Of the last attempt, as `result.usage` is; absent until it has ended, or if a newer version wrote the ending. */
   durationMs: z.optional(z.number()),

@@ -1,11 +1,16 @@
 /** The one way to the host. Every request has the token; every error has the host's words. */
 import { toProblemError } from './problem.ts';
+import { gatherPages, readPages, type Listed } from './read-pages.ts';
 import { parseSession, type Session } from './session.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Client {
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>;
+  /** A list, page by page: `Link` names the next one. */
+  pages<T>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<readonly T[], void, void>;
+  /** A list as one, up to `MAX_LISTED` rows. */
+  list<T>(path: string, query?: Query, signal?: AbortSignal): Promise<Listed<T>>;
   send<T>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<T>;
   /** A body that is read piece by piece. */
   open(path: string, query?: Query, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>>;
@@ -42,24 +47,23 @@ export function createClient(first: string, onSignedOut: () => void): Client {
     token = session.token;
     return session;
   };
+  const read = (path: string, signal?: AbortSignal) =>
+    request(path, { headers: {}, ...definedSignal(signal) });
+  const pages = <T>(path: string, query?: Query, signal?: AbortSignal) =>
+    readPages<T>((each) => read(each, signal), withQuery(path, query));
   return {
+    pages,
+    list: (path, query, signal) => gatherPages(pages(path, query, signal)),
     rotate() {
       const next = rotateNow();
       rotation = next.catch(() => undefined);
       return next;
     },
-    get: async (path, query, signal) =>
-      readJson(await request(withQuery(path, query), { headers: {}, ...definedSignal(signal) })),
+    get: async (path, query, signal) => readJson(await read(withQuery(path, query), signal)),
     send: async (method, path, body = {}) =>
-      readJson(
-        await request(path, {
-          method,
-          headers: CHANGES,
-          body: JSON.stringify(body),
-        }),
-      ),
+      readJson(await request(path, { method, headers: CHANGES, body: JSON.stringify(body) })),
     open: async (path, query, signal) => {
-      const response = await request(withQuery(path, query), { headers: {}, ...definedSignal(signal) });
+      const response = await read(withQuery(path, query), signal);
       return response.body ?? new ReadableStream({ start: (controller) => controller.close() });
     },
   };

@@ -4,7 +4,7 @@ import { useQueryParams } from '../router/location.ts';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { formatCount, formatUsd, plural, usesModel } from '../ui/format.ts';
-import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { CutNotice, EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
 import { Section } from '../ui/section.tsx';
 import { Caps } from './caps.tsx';
 import { DayChart } from './day-chart.tsx';
@@ -44,6 +44,9 @@ export function CostsPage() {
         </label>
       </div>
       <ProblemNotice problem={problem} />
+      {value?.isCut === true ? (
+        <CutNotice what="runs" rest="Choose a session to add up its older runs." />
+      ) : null}
       {value === null && problem === null ? <Loading what="the costs" /> : null}
       {value === null ? null : <CostsBody costs={value} />}
     </div>

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import type { Approval, ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
-import { firstLine, formatAgo, formatTime, formatUsd } from '../ui/format.ts';
+import { firstLine, formatAgo, formatRunCost, formatTime } from '../ui/format.ts';
 import { AgentText } from '../ui/agent-text.tsx';
 import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { useNow } from '../ui/use-now.ts';
@@ -51,7 +51,7 @@ function CardBody({ item, isBusy, onDecide, onHide, onChanged }: CardProps) {
     case 'approval':
       return <ApprovalBody approval={item.approval} isBusy={isBusy} onDecide={onDecide} />;
     case 'question':
-      return <QuestionBody question={item.question} onAnswered={onChanged} />;
+      return <QuestionBody question={item.question} isBusy={isBusy} onAnswered={onChanged} />;
     case 'failure':
       return <FailureBody run={item.run} onHide={onHide} />;
     case 'work':
@@ -132,8 +132,7 @@ function WorkBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
         {firstLine(run.description)}
       </CardHead>
       <p className="faint">
-        Its work is not in your files yet. {checkWords(run.checkPassed)} Cost:{' '}
-        {formatUsd(run.costUsd, run.costIsEstimate)}.
+        Its work is not in your files yet. {checkWords(run.checkPassed)} Cost: {formatRunCost(run)}.
       </p>
       <div className="actions">
         <Link className="button primary" to={runPath(run.runId, 'diff')}>

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import type { Approval } from '../api/answers.ts';
 import { showControls } from '../ui/agent-text.tsx';
 import { parseRoute } from '../router/route.ts';
-import { buildInbox, followChoice, NOTHING_CHOSEN } from './inbox-items.ts';
+import {
+  arrange,
+  buildInbox,
+  followChoice,
+  hasMovedUp,
+  NOTHING_ARRANGED,
+  NOTHING_CHOSEN,
+} from './inbox-items.ts';
 
 const approval = (approvalId: string, deadlineAt: string, status: Approval['status'] = 'open'): Approval => ({
   ...{
@@ -17,6 +24,12 @@ const approval = (approvalId: string, deadlineAt: string, status: Approval['stat
   },
 });
 
+const list = (...ids: string[]) =>
+  buildInbox(
+    { approvals: ids.map((id) => approval(id, id)), questions: [], failures: [], work: [] },
+    new Set(),
+  );
+
 test('the call that ends soonest is first, and decided ones are gone', () => {
   const approvals = [approval('late', '2'), approval('soon', '1'), approval('done', '0', 'allowed')];
   const items = buildInbox({ approvals, questions: [], failures: [], work: [] }, new Set());
@@ -24,11 +37,6 @@ test('the call that ends soonest is first, and decided ones are gone', () => {
 });
 
 test('a call that has just come is never chosen by itself', () => {
-  const list = (...ids: string[]) =>
-    buildInbox(
-      { approvals: ids.map((id) => approval(id, id)), questions: [], failures: [], work: [] },
-      new Set(),
-    );
   expect(followChoice(NOTHING_CHOSEN, list(), list('a'))).toEqual({ id: null, moves: 0 });
   expect(followChoice({ id: 'b', moves: 0 }, list('b'), list('a', 'b'))).toEqual({ id: 'b', moves: 0 });
   expect(followChoice({ id: 'b', moves: 0 }, list('b'), list('a'))).toEqual({ id: null, moves: 1 });
@@ -36,6 +44,27 @@ test('a call that has just come is never chosen by itself', () => {
     ...{ id: 'd', moves: 1 },
   });
   expect(followChoice({ id: 'd', moves: 1 }, list('b', 'd'), list('b', 'e'))).toEqual({ id: 'b', moves: 2 });
+});
+
+test('what is listed keeps its place when something more urgent comes, until a person wants it first', () => {
+  const steps = [list('b', 'c'), list('a', 'b', 'c'), list('a', 'c', 'd'), list('a', 'd')];
+  let arranged = NOTHING_ARRANGED;
+  const shown = steps.map((urgent) => {
+    arranged = arrange(arranged, urgent);
+    return [arranged.items.map(({ id }) => id).join(''), [...arranged.late].join('')];
+  });
+  expect(shown).toEqual([
+    ['bc', ''],
+    ['bca', 'a'],
+    ['cad', 'ad'],
+    ['ad', ''],
+  ]);
+});
+
+test('what moves up when another entry goes is known', () => {
+  expect(hasMovedUp(list('a', 'b'), list('b'))).toBe(true);
+  expect(hasMovedUp(list('a', 'b'), list('a', 'c'))).toBe(false);
+  expect(hasMovedUp(list('a', 'b'), list('a', 'b', 'c'))).toBe(false);
 });
 
 test('control and direction characters become visible', () => {

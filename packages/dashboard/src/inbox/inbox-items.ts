@@ -14,6 +14,8 @@ export interface InboxSources {
   readonly failures: readonly ListedRun[];
   /** Finished runs with a patch that was not applied. */
   readonly work: readonly ListedRun[];
+  /** More calls or questions wait than are here. */
+  readonly isCut?: boolean;
 }
 
 /** A call that waits has a deadline, so it comes first; the one that ends soonest at the top. */
@@ -29,6 +31,43 @@ export function buildInbox(sources: InboxSources, hidden: ReadonlySet<string>): 
     ...sources.work.map((run): InboxItem => ({ kind: 'work', id: `work:${run.runId}`, run })),
   ];
   return items.filter(({ id }) => !hidden.has(id));
+}
+
+/** The entries as they stand on the page. */
+export interface Arranged {
+  /** In the order in which they are urgent. */
+  readonly urgent: readonly InboxItem[];
+  readonly items: readonly InboxItem[];
+  /** The ids of those that have come since and would stand higher up. */
+  readonly late: ReadonlySet<string>;
+}
+
+export const NOTHING_ARRANGED: Arranged = { urgent: [], items: [], late: new Set() };
+
+/**
+ * What is listed keeps its place, and what has come stands below it: a button that is about to be pressed does not move away
+ * from under the pointer, and no other comes there.
+ */
+export function arrange(before: Arranged, urgent: readonly InboxItem[]): Arranged {
+  const byId = new Map(urgent.map((item) => [item.id, item]));
+  const kept = before.items.flatMap(({ id }) => byId.get(id) ?? []);
+  const known = new Set(kept.map(({ id }) => id));
+  const added = urgent.filter(({ id }) => !known.has(id));
+  const items = [...kept, ...added];
+  if (items.every(({ id }, index) => id === urgent[index]?.id)) return arrangeAnew(urgent);
+  const late = [...kept.filter(({ id }) => before.late.has(id)), ...added].map(({ id }) => id);
+  return { urgent, items, late: new Set(late) };
+}
+
+export function arrangeAnew(urgent: readonly InboxItem[]): Arranged {
+  return { urgent, items: urgent, late: new Set() };
+}
+
+/** Whether an entry went away above one that is still there, which has moved up. */
+export function hasMovedUp(before: readonly InboxItem[], after: readonly InboxItem[]): boolean {
+  const left = new Set(after.map(({ id }) => id));
+  const gap = before.findIndex(({ id }) => !left.has(id));
+  return gap !== -1 && before.slice(gap).some(({ id }) => left.has(id));
 }
 
 export interface Choice {

@@ -1,25 +1,33 @@
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useMemo, useRef } from 'react';
 import { useApp } from '../live/app-context.ts';
 import { useAction } from '../live/use-action.ts';
 import { navigate } from '../router/location.ts';
 import { runPath } from '../router/route.ts';
 import { useKeys } from '../ui/keys.ts';
-import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { useHiddenEntries } from './hidden-entries.ts';
-import { buildInbox, followChoice, NOTHING_CHOSEN, type InboxItem } from './inbox-items.ts';
+import { buildInbox, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
+import { LateEntries } from './late-entries.tsx';
+import { useArranged } from './use-arranged.ts';
 import { useInbox } from './use-inbox.ts';
+
+/** Cards have any height, so a list of them is drawn as it is, and only so long. */
+const MAX_DRAWN = 300;
 
 export function InboxPage() {
   const { client } = useApp();
   const sources = useInbox();
   const [hidden, hide] = useHiddenEntries();
   const action = useAction();
-  const items = useMemo(
+  const urgent = useMemo(
     () => (sources.value === null ? [] : buildInbox(sources.value, hidden)),
     [sources.value, hidden],
   );
-  const { chosen, choose, hasJustMoved } = useChosen(items);
+  const inbox = useArranged(urgent);
+  const { chosen, choose } = inbox;
+  const items = inbox.items.slice(0, MAX_DRAWN);
+  const isCut = inbox.items.length > MAX_DRAWN || sources.value?.isCut === true;
   const sent = useRef(new Set<string>());
   const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
     if (item.kind !== 'approval' || sent.current.has(item.id)) return;
@@ -31,35 +39,47 @@ export function InboxPage() {
         sources.reload();
       });
   };
-  useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || hasJustMoved() });
+  useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || inbox.hasJustMoved() });
   return (
     <div className="page inbox">
       <h1>Inbox</h1>
-      <p className="faint lead">
-        What waits for you.{' '}
-        <span className="key-hints">
-          <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>a</kbd> allow, <kbd>d</kbd> deny or hide, <kbd>Enter</kbd>{' '}
-          open.
-        </span>
-      </p>
+      <Lead />
       <ProblemNotice problem={action.problem ?? sources.problem} />
       {sources.value === null && sources.problem === null ? <Loading what="the inbox" /> : null}
       {sources.value !== null && items.length === 0 ? <NothingWaits /> : null}
-      <ul className="cards" aria-label="What waits for you">
-        {items.map((item) => (
-          <InboxCard
-            key={item.id}
-            item={item}
-            isChosen={item.id === chosen}
-            isBusy={action.isBusy}
-            onChoose={() => choose(item.id)}
-            onDecide={(decision) => decide(item, decision)}
-            onHide={() => hide(item.id)}
-            onChanged={sources.reload}
-          />
-        ))}
-      </ul>
+      <div>
+        <LateEntries count={inbox.late} onShow={inbox.sort} />
+        <ul className="cards" aria-label="What waits for you">
+          {items.map((item) => (
+            <InboxCard
+              key={item.id}
+              item={item}
+              isChosen={item.id === chosen}
+              isBusy={action.isBusy || inbox.isSettling}
+              onChoose={() => choose(item.id)}
+              onDecide={(decision) => decide(item, decision)}
+              onHide={() => hide(item.id)}
+              onChanged={sources.reload}
+            />
+          ))}
+        </ul>
+      </div>
+      {isCut ? (
+        <Notice tone="info">More wait than are here. They come up as these are decided.</Notice>
+      ) : null}
     </div>
+  );
+}
+
+function Lead() {
+  return (
+    <p className="faint lead">
+      What waits for you.{' '}
+      <span className="key-hints">
+        <kbd>j</kbd> <kbd>k</kbd> choose, <kbd>a</kbd> allow, <kbd>d</kbd> deny or hide, <kbd>Enter</kbd>{' '}
+        open.
+      </span>
+    </p>
   );
 }
 
@@ -74,34 +94,6 @@ function NothingWaits() {
       <p>An agent in the mode suggest asks before each command: its calls are decided here.</p>
     </EmptyState>
   );
-}
-
-/** Long enough to see that another entry is chosen now. */
-const SEEN_MS = 700;
-
-interface Chosen {
-  readonly chosen: string | null;
-  choose(id: string): void;
-  /** The choice changed by itself a moment ago: a key that is on its way was meant for the entry before. */
-  hasJustMoved(): boolean;
-}
-
-function useChosen(items: readonly InboxItem[]): Chosen {
-  const [state, setState] = useState({ choice: NOTHING_CHOSEN, items });
-  const movedAt = useRef(-SEEN_MS);
-  if (state.items !== items) setState({ choice: followChoice(state.choice, state.items, items), items });
-  const { id, moves } = state.choice;
-  useEffect(() => {
-    if (moves > 0) movedAt.current = performance.now();
-  }, [moves]);
-  return {
-    chosen: id,
-    choose: (wanted) => {
-      movedAt.current = -SEEN_MS;
-      setState((before) => ({ ...before, choice: { ...before.choice, id: wanted } }));
-    },
-    hasJustMoved: () => performance.now() - movedAt.current < SEEN_MS,
-  };
 }
 
 interface Deeds {

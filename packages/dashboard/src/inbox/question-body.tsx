@@ -7,11 +7,18 @@ import { ProblemNotice } from '../ui/notices.tsx';
 import { Badge } from '../ui/status-badge.tsx';
 import { CardHead } from './card-head.tsx';
 
+interface QuestionProps {
+  readonly question: Question;
+  readonly isBusy: boolean;
+  onAnswered(): void;
+}
+
 /** A question of an agent, with its options and a box for any other answer. */
-export function QuestionBody({ question, onAnswered }: { question: Question; onAnswered: () => void }) {
+export function QuestionBody({ question, onAnswered, ...props }: QuestionProps) {
   const { client } = useApp();
   const action = useAction();
   const [text, setText] = useState('');
+  const isBusy = action.isBusy || props.isBusy;
   const id = useId();
   const answer = async (given: string) => {
     const path = `/v1/questions/${question.questionId}/answer`;
@@ -31,7 +38,7 @@ export function QuestionBody({ question, onAnswered }: { question: Question; onA
       {options.length === 0 ? null : (
         <div className="actions" role="group" aria-label="Answers that the agent offers">
           {options.map((option) => (
-            <button key={option} type="button" disabled={action.isBusy} onClick={() => void answer(option)}>
+            <button key={option} type="button" disabled={isBusy} onClick={() => void answer(option)}>
               {option.slice(0, 300)}
             </button>
           ))}
@@ -49,7 +56,7 @@ export function QuestionBody({ question, onAnswered }: { question: Question; onA
           }}
         />
         <div className="actions">
-          <button type="submit" className="primary" disabled={action.isBusy || text.trim() === ''}>
+          <button type="submit" className="primary" disabled={isBusy || text.trim() === ''}>
             Answer
           </button>
           <span className="faint">A new run continues with it. Ctrl+Enter sends.</span>

@@ -1,9 +1,10 @@
-import type { DispatchResult, Question } from '@caisson/protocol';
-import type { Approval, ListedRun } from '../api/answers.ts';
+import type { DispatchResult } from '@caisson/protocol';
+import type { ListedRun } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { useApp } from '../live/app-context.ts';
 import { useAnswer, type Answer } from '../live/use-answer.ts';
 import type { InboxSources } from './inbox-items.ts';
+import { loadWaiting } from './load-waiting.ts';
 
 const FAILED = 'error,timeout,budget_exceeded,interrupted';
 const MAX_FAILURES = 50;
@@ -22,9 +23,8 @@ export function useInbox(): Answer<InboxSources> {
 
 async function loadInbox(client: Client, signal: AbortSignal): Promise<InboxSources> {
   const ended = { order: 'ended', newestFirst: true };
-  const [approvals, questions, failures, done] = await Promise.all([
-    client.get<Approval[]>('/v1/approvals', {}, signal),
-    client.get<Question[]>('/v1/questions', { status: 'open' }, signal),
+  const [waiting, failures, done] = await Promise.all([
+    loadWaiting(client, signal),
     client.get<ListedRun[]>('/v1/runs', { ...ended, status: FAILED, limit: MAX_FAILURES }, signal),
     client.get<ListedRun[]>('/v1/runs', { ...ended, status: 'done', limit: MAX_WORK }, signal),
   ]);
@@ -33,7 +33,7 @@ async function loadInbox(client: Client, signal: AbortSignal): Promise<InboxSour
   );
   forgetOthers(open);
   const areWork = await Promise.all(open.map((run) => hasPatch(client, run.runId, signal)));
-  return { approvals, questions, failures, work: open.filter((_, index) => areWork[index]) };
+  return { ...waiting, failures, work: open.filter((_, index) => areWork[index]) };
 }
 
 /** Only of runs that are listed: a page may stay open for days. */

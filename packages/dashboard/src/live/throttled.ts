@@ -1,15 +1,15 @@
 /**
  * The work, at once when it is asked for, and then again at most once in a while. It never runs twice at the same time, and
- * the last time that it is asked for is never lost.
+ * the last time that it is asked for is never lost. `stop` aborts the signal of the work.
  */
 export class Throttled {
-  readonly #work: () => Promise<void>;
+  readonly #work: (signal: AbortSignal) => Promise<void>;
   readonly #waitMs: number;
   #isAsked = false;
   #isBusy = false;
-  #isStopped = false;
+  readonly #stopped = new AbortController();
 
-  constructor(work: () => Promise<void>, waitMs: number) {
+  constructor(work: (signal: AbortSignal) => Promise<void>, waitMs: number) {
     this.#work = work;
     this.#waitMs = waitMs;
   }
@@ -20,14 +20,15 @@ export class Throttled {
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.#stopped.abort();
   }
 
   async #run(): Promise<void> {
     this.#isBusy = true;
-    while (this.#isAsked && !this.#isStopped) {
+    const { signal } = this.#stopped;
+    while (this.#isAsked && !signal.aborted) {
       this.#isAsked = false;
-      await Promise.all([this.#work(), new Promise((resolve) => setTimeout(resolve, this.#waitMs))]);
+      await Promise.all([this.#work(signal), new Promise((resolve) => setTimeout(resolve, this.#waitMs))]);
     }
     this.#isBusy = false;
   }

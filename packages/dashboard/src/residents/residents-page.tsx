@@ -38,13 +38,19 @@ function useResidents(): Answer<Residents> {
   const { client } = useApp();
   const load = async (signal: AbortSignal): Promise<Residents> => {
     const [residents, senses, workflows, threads, schedules] = await Promise.all([
-      client.get<Residents['residents']>('/v1/residents', {}, signal),
-      client.get<SenseView[]>('/v1/senses', {}, signal),
-      client.get<WorkflowView[]>('/v1/workflows', {}, signal),
+      client.list<Residents['residents'][number]>('/v1/residents', {}, signal),
+      client.list<SenseView>('/v1/senses', {}, signal),
+      client.list<WorkflowView>('/v1/workflows', {}, signal),
       client.get<ThreadRow[]>('/v1/threads', { newestFirst: true, limit: 50 }, signal),
-      client.get<ScheduleView[]>('/v1/schedules', {}, signal),
+      client.list<ScheduleView>('/v1/schedules', {}, signal),
     ]);
-    return { residents, senses, workflows, threads, schedules };
+    return {
+      residents: residents.rows,
+      senses: senses.rows,
+      workflows: workflows.rows,
+      threads,
+      schedules: schedules.rows,
+    };
   };
   return useAnswer('residents', load, ({ type }) =>
     /^(sense|signal|thread|resident|workflow|schedule)\./.test(type),

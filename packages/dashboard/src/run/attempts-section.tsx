@@ -1,13 +1,18 @@
-import type { EventEnvelope } from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatMs, formatTime, formatUsd } from '../ui/format.ts';
+import { firstLine, formatMs, formatRunCost, formatTime } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 
 type Ended = Extract<EventEnvelope, { type: 'attempt.ended' }>;
 
+interface AttemptsProps {
+  readonly run: DispatchResult;
+  readonly events: readonly EventEnvelope[];
+}
+
 /** Attempts that failed before the last one. */
-export function AttemptsSection({ events }: { events: readonly EventEnvelope[] }) {
+export function AttemptsSection({ run: { runtime }, events }: AttemptsProps) {
   const ended = events.filter((event): event is Ended => event.type === 'attempt.ended');
   const columns: Column<Ended>[] = [
     { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
@@ -18,7 +23,7 @@ export function AttemptsSection({ events }: { events: readonly EventEnvelope[] }
       isNumber: true,
       cell: ({ durationMs }) => (durationMs === undefined ? '' : formatMs(durationMs)),
     },
-    { title: 'Cost', isNumber: true, cell: ({ costUsd }) => formatUsd(costUsd) },
+    { title: 'Cost', isNumber: true, cell: ({ costUsd }) => formatRunCost({ runtime, costUsd }, '') },
   ];
   if (ended.length === 0) return null;
   return (

@@ -23,7 +23,7 @@ export function OverviewTab({ run, events }: { run: DispatchResult; events: read
       <AskedSection run={run} events={events} />
       <UsageSection run={run} />
       <DenialsSection run={run} events={events} />
-      <AttemptsSection events={events} />
+      <AttemptsSection run={run} events={events} />
     </div>
   );
 }

@@ -8,9 +8,9 @@ import { RUN_TABS, runPath, type RunTab } from '../router/route.ts';
 import { isUnderWay } from '../runs/run-status-names.ts';
 import { TimelineTab } from '../timeline/timeline-tab.tsx';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatUsd } from '../ui/format.ts';
+import { firstLine, formatRunCost, plural } from '../ui/format.ts';
 import { useKeys } from '../ui/keys.ts';
-import { Loading, ProblemNotice } from '../ui/notices.tsx';
+import { Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { findAccepted } from './asked.ts';
 import { EvidenceTab } from './evidence-tab.tsx';
@@ -46,6 +46,11 @@ export function RunPage({ runId, tab }: { runId: string; tab: RunTab }) {
         ))}
       </nav>
       <ProblemNotice problem={problem ?? story.problem} />
+      {story.dropped === 0 ? null : (
+        <Notice tone="info">
+          The first {plural(story.dropped, 'event')} are not kept here: caisson logs has all of them.
+        </Notice>
+      )}
       <TabBody tab={tab} run={run} story={story} task={task} />
     </div>
   );
@@ -57,7 +62,7 @@ function RunHead({ run, task }: { run: DispatchResult; task: string }) {
       <div className="actions">
         <StatusBadge status={run.status} note={run.live?.phase} />
         <code className="faint">{run.runId}</code>
-        <span className="faint">{formatUsd(run.costUsd ?? run.live?.costUsd, run.costIsEstimate)}</span>
+        <span className="faint">{formatRunCost(run, '')}</span>
       </div>
       <h1>{showControls(firstLine(task === '' ? run.runId : task, 160))}</h1>
     </div>

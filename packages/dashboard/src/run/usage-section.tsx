@@ -1,6 +1,6 @@
 import type { DispatchResult } from '@caisson/protocol';
 import { Facts } from '../ui/facts.tsx';
-import { formatCount, formatMs, formatUsd } from '../ui/format.ts';
+import { formatCount, formatMs, formatRunCost, usesModel } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 
 export function UsageSection({ run }: { run: DispatchResult }) {
@@ -9,8 +9,8 @@ export function UsageSection({ run }: { run: DispatchResult }) {
     <Section title="Usage and cost">
       <Facts
         facts={[
-          ['Cost', formatUsd(run.costUsd ?? run.live?.costUsd, run.costIsEstimate)],
-          ['Tokens in', usage === undefined ? unknownOr(run.live?.tokens) : formatCount(usage.inputTokens)],
+          ['Cost', formatRunCost(run)],
+          ['Tokens in', usage === undefined ? tokensSoFar(run) : formatCount(usage.inputTokens)],
           ['Tokens out', usage === undefined ? undefined : formatCount(usage.outputTokens)],
           ['From the cache', usage === undefined ? undefined : formatCount(usage.cacheReadTokens)],
           ['Into the cache', usage === undefined ? undefined : formatCount(usage.cacheWriteTokens)],
@@ -25,6 +25,8 @@ export function UsageSection({ run }: { run: DispatchResult }) {
   );
 }
 
-function unknownOr(tokens: number | undefined): string {
+function tokensSoFar(run: DispatchResult): string | undefined {
+  if (!usesModel(run)) return undefined;
+  const tokens = run.live?.tokens;
   return tokens === undefined ? 'unknown' : `${formatCount(tokens)} in and out`;
 }

@@ -2,7 +2,7 @@ import type { ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatAgo, formatMs, formatTime, formatUsd, usesModel } from '../ui/format.ts';
+import { firstLine, formatAgo, formatMs, formatRunCost, formatTime } from '../ui/format.ts';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { describeState } from './why-waiting.ts';
 
@@ -18,7 +18,6 @@ interface RunRowProps {
 export function RunRow({ run, index, isChosen, isMarked, nowMs, onMark }: RunRowProps) {
   const what = showControls(firstLine(run.description));
   const state = showControls(describeState(run, nowMs));
-  const cost = run.costUsd ?? run.live?.costUsd;
   return (
     <div
       className="run-row"
@@ -59,7 +58,7 @@ export function RunRow({ run, index, isChosen, isMarked, nowMs, onMark }: RunRow
         {durationOf(run, nowMs)}
       </span>
       <span role="cell" className="number">
-        {usesModel(run) ? formatUsd(cost, run.costIsEstimate) : ''}
+        {formatRunCost(run, '')}
       </span>
     </div>
   );

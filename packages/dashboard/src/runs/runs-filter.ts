@@ -37,6 +37,11 @@ export function isFiltered(filter: RunsFilter): boolean {
   return status.length > 0 || Object.values(rest).some((value) => value !== '');
 }
 
+/** How many filters are set beside the search. */
+export function countFilters({ status, agent, runtime, session, time }: RunsFilter): number {
+  return [status.join(','), agent, runtime, session, time].filter((value) => value !== '').length;
+}
+
 export function toQuery({ status, time, order, ...rest }: RunsFilter, nowMs: number): Query {
   const ms = TIMES[time];
   return {

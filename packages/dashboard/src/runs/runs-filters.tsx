@@ -1,5 +1,6 @@
+import { useState } from 'react';
 import { RUN_STATUS_NAMES } from './run-status-names.ts';
-import { isFiltered, TIMES, type RunsFilter } from './runs-filter.ts';
+import { countFilters, isFiltered, TIMES, type RunsFilter } from './runs-filter.ts';
 
 interface RunsFiltersProps {
   readonly filter: RunsFilter;
@@ -7,10 +8,30 @@ interface RunsFiltersProps {
   change(changes: Record<string, string | null>): void;
 }
 
-export function RunsFilters({ filter, isGrouped, change }: RunsFiltersProps) {
+/** On a phone all but the search is folded away: the runs are what a person came for. */
+export function RunsFilters(props: RunsFiltersProps) {
+  const { filter, change } = props;
+  const [isOpen, setIsOpen] = useState(false);
+  const count = countFilters(filter);
   return (
-    <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+    <form className="filters" role="search" data-open={isOpen} onSubmit={(event) => event.preventDefault()}>
       <TextFilter name="text" label="Search tasks" value={filter.text} change={change} isSearch />
+      <button type="button" className="fold" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        Filters{count === 0 ? '' : ` (${count})`}
+      </button>
+      <Choices {...props} />
+      {isFiltered(filter) ? (
+        <button type="button" className="quiet" onClick={() => change(NOTHING)}>
+          Clear filters
+        </button>
+      ) : null}
+    </form>
+  );
+}
+
+function Choices({ filter, isGrouped, change }: RunsFiltersProps) {
+  return (
+    <>
       <label className="field">
         Status
         <select value={filter.status.join(',')} onChange={(event) => change({ status: event.target.value })}>
@@ -52,12 +73,7 @@ export function RunsFilters({ filter, isGrouped, change }: RunsFiltersProps) {
         />
         By session
       </label>
-      {isFiltered(filter) ? (
-        <button type="button" className="quiet" onClick={() => change(NOTHING)}>
-          Clear filters
-        </button>
-      ) : null}
-    </form>
+    </>
   );
 }
 

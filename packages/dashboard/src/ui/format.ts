@@ -5,9 +5,22 @@ export function formatUsd(value: number | null | undefined, isEstimate = false):
   return `${isEstimate ? '≈ ' : ''}$${value.toFixed(digits)}`;
 }
 
+/** What a run has cost, or so far; `none` is said of a plain command. The one place that words it. */
+export function formatRunCost(run: PricedRun, none = 'none'): string {
+  if (!usesModel(run)) return none;
+  return formatUsd(run.costUsd ?? run.live?.costUsd, run.costIsEstimate);
+}
+
 /** A plain command asks no model: its cost is not unknown, there is none. */
-export function usesModel({ runtime, costUsd }: { runtime?: string; costUsd?: number | null }): boolean {
+export function usesModel({ runtime, costUsd }: Pick<PricedRun, 'runtime' | 'costUsd'>): boolean {
   return runtime !== 'command' || typeof costUsd === 'number';
+}
+
+interface PricedRun {
+  readonly runtime?: string | undefined;
+  readonly costUsd?: number | null | undefined;
+  readonly costIsEstimate?: true | undefined;
+  readonly live?: { readonly costUsd?: number | undefined } | undefined;
 }
 
 export function formatCount(value: number): string {

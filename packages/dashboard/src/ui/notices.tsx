@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ProblemError } from '../api/problem.ts';
+import { MAX_LISTED } from '../api/read-pages.ts';
 
 /** What went wrong, and what a person can do about it. */
 export function ProblemNotice({ problem, onClose }: { problem: ProblemError | null; onClose?: () => void }) {
@@ -29,6 +30,15 @@ export function Notice({ tone, children }: { tone: Tone; children: ReactNode }) 
     <div className={`notice notice-${tone}`} role="status">
       {children}
     </div>
+  );
+}
+
+/** A list is too long for a page; `rest` says how to see what is not here. */
+export function CutNotice({ what, rest }: { what: string; rest: string }) {
+  return (
+    <Notice tone="info">
+      Only {MAX_LISTED.toLocaleString('en-US')} {what} are here. {rest}
+    </Notice>
   );
 }
 

@@ -139,8 +139,8 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
     approvals: ({ all, after, limit } = {}) =>
       callForAll(connection, OPERATIONS.approvals, { all, after, limit }),
     budget: (session) => call(connection, OPERATIONS.budget, { session }),
-    spend: ({ session, day, after, limit } = {}) =>
-      callForAll(connection, OPERATIONS.spend, { session, day, after, limit }),
+    spend: ({ session, day, newestFirst, after, limit } = {}) =>
+      callForAll(connection, OPERATIONS.spend, { session, day, newestFirst, after, limit }),
     usage: () => call(connection, OPERATIONS.usage, {}),
     runtimes: ({ signal } = {}) => call(connection, OPERATIONS.runtimes, { caller }, signal),
   };

@@ -162,7 +162,7 @@ function reads(
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
-    spend: (filter) => readSpend(engine, filter),
+    spend: async (filter) => readSpend(engine, filter),
   };
 }
 

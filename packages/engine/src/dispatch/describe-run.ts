@@ -45,6 +45,7 @@ export async function describeRun(
     runId,
     ...describeStatus(row, events, ending),
     failure,
+    runtime: row.runtime,
     exitCode: findExitCode(ending, failure),
     durationMs,
     total,

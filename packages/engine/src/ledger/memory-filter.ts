@@ -74,7 +74,11 @@ export function filterSpends(rows: ReadonlyMap<string, SpendRow>, filter: SpendF
   const asked = [...rows.values()].filter(
     (row) => isAsked(filter.session, row.session) && isAsked(filter.day, row.day),
   );
-  return takePage(asked, filter, ({ runId }) => runId, filter.after);
+  if (filter.newestFirst !== true) return takePage(asked, filter, ({ runId }) => runId, filter.after);
+  return asked
+    .filter(({ runId }) => filter.after === undefined || runId < filter.after)
+    .toSorted((a, b) => (a.runId < b.runId ? 1 : -1))
+    .slice(0, filter.limit);
 }
 
 /** As SQL does it: behind a row that is not there comes nothing. */

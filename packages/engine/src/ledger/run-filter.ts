@@ -71,6 +71,7 @@ export interface QuestionFilter extends Page {
 export interface SpendFilter extends Page {
   readonly session?: string;
   readonly day?: string;
+  readonly newestFirst?: boolean;
 }
 
 /** In the order of their requests. */

@@ -179,6 +179,17 @@ function describeSpending(at: LedgerAtHand): void {
     ]);
     expect(at.ledger.spend()).toMatchObject([{ agent: 'fixer', runtime: 'codex', models: ['a', 'b', 'z'] }]);
   });
+
+  test('spending comes in pages, from either end', async () => {
+    for (const runId of ['run_a', 'run_b'])
+      await at.ledger.append([accepted(runId, { session: 'night' }), finished(runId, 0)]);
+    const page = { session: 'night', after: 'run_a', limit: 5 };
+    expect(at.ledger.spend(page).map(({ runId }) => runId)).toEqual(['run_b']);
+    expect(at.ledger.spend({ limit: 1 }).map(({ runId }) => runId)).toEqual(['run_a']);
+    const newest = { newestFirst: true, limit: 1 };
+    expect(at.ledger.spend(newest).map(({ runId }) => runId)).toEqual(['run_b']);
+    expect(at.ledger.spend({ ...newest, after: 'run_b' }).map(({ runId }) => runId)).toEqual(['run_a']);
+  });
 }
 
 function describeMoves(at: LedgerAtHand): void {
@@ -191,10 +202,6 @@ function describeMoves(at: LedgerAtHand): void {
       tokens: 0,
     });
     expect(at.ledger.spend({ session: 'day' })).toEqual([]);
-    await at.ledger.append([accepted('run_b', { session: 'night' }), { ...end, runId: 'run_b' }]);
-    const page = { session: 'night', after: 'run_a', limit: 5 };
-    expect(at.ledger.spend(page).map(({ runId }) => runId)).toEqual(['run_b']);
-    expect(at.ledger.spend({ limit: 1 }).map(({ runId }) => runId)).toEqual(['run_a']);
   });
 
   const illegal: [string, ReturnType<typeof fact>[], ReturnType<typeof fact>][] = [

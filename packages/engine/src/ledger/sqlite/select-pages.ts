@@ -21,11 +21,11 @@ export function selectApprovals({ runId, status, idEnd, after, limit }: Approval
   ]);
 }
 
-export function selectSpend({ session, day, after, limit }: SpendFilter): Query {
-  return selectPage('spend', 'run', limit, [
+export function selectSpend({ session, day, newestFirst = false, after, limit }: SpendFilter): Query {
+  return selectPage('spend', newestFirst ? 'run DESC' : 'run', limit, [
     ['session = ?', session],
     ['day = ?', day],
-    ['run > ?', after],
+    [newestFirst ? 'run < ?' : 'run > ?', after],
   ]);
 }
 
