@@ -37,6 +37,12 @@ afterAll(async () => {
   for (const end of ends) end();
 });
 
+/** How often a visitor asked for it, as it is recorded. */
+async function countActs(operation: string): Promise<number> {
+  const lines = (await project.caisson('events', '-o', 'ndjson')).stdout.split('\n');
+  return lines.filter((line) => line.includes('visitor.acted') && line.includes(`"${operation}"`)).length;
+}
+
 /** Sends a body in chunks, without saying how long it is, until the host has answered. */
 async function sendChunks(token: string, path: string, megabytes: number): Promise<string> {
   const { hostname, port } = new URL(visit.url);
@@ -184,6 +190,7 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   it('a repeat with its key does nothing again, and every token has its own keys', async () => {
     const { ask } = visit;
     const headers = { 'idempotency-key': 'once' };
+    const before = { findings: await countActs('reportFinding'), runs: await countActs('dispatch') };
     const report = (value: string, token = visit.token) =>
       ask('POST', '/v1/sessions/keys/findings', { body: { key: 'k', value }, headers, token });
     const first = await report('one');
@@ -194,11 +201,25 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
     expect((await report('two', other)).status).toBe(200);
     const findings = (await ask('GET', '/v1/sessions/keys/findings')).json<{ value: string }[]>();
     expect(findings.map(({ value }) => value)).toEqual(['one', 'two']);
+    expect(await countActs('reportFinding')).toBe(before.findings + 2);
     const dispatch = (token: string) =>
       ask('POST', '/v1/runs', { body: { request: { argv: ['true'] } }, headers, token });
     const runs = [await dispatch(visit.token), await dispatch(visit.token), await dispatch(other)];
     const ids = runs.map((one) => one.json()['runId']);
     expect([ids[0] === ids[1], ids[0] === ids[2], runs[1]?.json()['isEarlier']]).toEqual([true, false, true]);
+    expect(await countActs('dispatch')).toBe(before.runs + 4); // of each run: ordered, and started
+    const asking = 'echo \'{"question":"which?"}\' > .caisson/needs_input.json';
+    const { runId: asked } = await project.run('--', 'sh', '-c', asking);
+    const say = () =>
+      ask('POST', `/v1/questions/${asked}/answer`, {
+        body: { answer: '1' },
+        headers: { 'idempotency-key': 'say' },
+      });
+    const said = await say();
+    expect((await say()).json()).toEqual(said.json());
+    expect((await project.events(asked)).filter(({ type }) => type === 'visitor.acted')).toHaveLength(1);
+    const next = await project.events(said.json<{ runId: string }>().runId);
+    expect(next.filter(({ type }) => type === 'visitor.acted')).toMatchObject([{ operation: 'dispatch' }]);
     const create = {
       body: { name: 'x', scopes: ['read'], expiresInMs: 1000 },
       headers: { 'idempotency-key': 't' },
