@@ -1,5 +1,5 @@
 /** The routes under /v1 as other programs see them: one daemon for all of it. */
-import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -154,14 +154,19 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   });
 
   it('a damaged file is cut off before its last bytes, also where only its beginning is asked for', async () => {
-    const script = 'mkdir outputs; yes caisson | head -c 300000 > outputs/big';
+    const script = 'echo of this run; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
     const { runId: other, result } = await project.run('--', 'sh', '-c', script);
-    const ref = result?.outputs[0]?.ref ?? '';
-    const file =
-      globSync(`.caisson/**/${ref}*`, { cwd: project.root })[0] ??
-      globSync(`.caisson/**/${ref.slice(2)}*`, { cwd: project.root })[0] ??
-      '';
-    const path = join(project.root, file);
+    const fileOf = (ref = ''): string =>
+      join(
+        project.root,
+        globSync(`.caisson/**/${ref}*`, { cwd: project.root })[0] ??
+          globSync(`.caisson/**/${ref.slice(2)}*`, { cwd: project.root })[0] ??
+          '',
+      );
+    const path = fileOf(result?.outputs[0]?.ref);
+    // Nobody reads it to give a file.
+    rmSync(fileOf(result?.logs.stdout.ref));
+    expect((await visit.ask('GET', `/v1/runs/${other}/outputs/big`)).bytes).toHaveLength(300_000);
     chmodSync(path, 0o600);
     const bytes = readFileSync(path);
     bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
