@@ -41,14 +41,15 @@ const IDS: Readonly<Record<string, readonly [list: string, member: string]>> = {
   reference: ['/v1/registry/agents', 'name'],
 };
 
-/** An answer that never ends is read for so long. */
+/** An answer that never ends is read for so long; any other has as much time as a busy machine takes. */
 const STREAM_SECONDS = '1';
+const MAX_SECONDS = '60';
 
 const run = promisify(execFile);
 
-export async function curl(url: string, token: string): Promise<Answered> {
+export async function curl(url: string, token: string, seconds = MAX_SECONDS): Promise<Answered> {
   const form = '\n%{http_code} %{content_type}';
-  const args = ['-s', '-m', STREAM_SECONDS, '-w', form, '-H', `Authorization: Bearer ${token}`, url];
+  const args = ['-s', '-m', seconds, '-w', form, '-H', `Authorization: Bearer ${token}`, url];
   const { stdout } = await run('curl', args, { maxBuffer: 64 * 1024 * 1024 }).catch((error: unknown) => {
     const ended = error as { code?: number; stdout: string };
     if (ended.code !== 28) throw error; // it took longer: it is a stream
@@ -71,7 +72,8 @@ export async function compareAll(
     if (get === undefined) continue;
     const token = tokens[get.security[0]?.token?.[0] ?? ''] ?? '';
     const asked = await fill(path, get, url, token);
-    const answer = await curl(new URL(asked, url).href, token);
+    const isLive = path.endsWith('/live') || path === '/v1/events';
+    const answer = await curl(new URL(asked, url).href, token, isLive ? STREAM_SECONDS : MAX_SECONDS);
     const content = get.responses[answer.status]?.content?.[answer.type];
     if (content === undefined)
       differences.push(`GET ${asked}: ${answer.status} ${answer.type} ${answer.text.slice(0, 300)}`);

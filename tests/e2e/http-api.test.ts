@@ -1,5 +1,5 @@
 /** The routes under /v1 as other programs see them: one daemon for all of it. */
-import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -36,6 +36,12 @@ afterAll(async () => {
   await project.caisson('down', '--now');
   for (const end of ends) end();
 });
+
+/** How often a visitor asked for it, as it is recorded. */
+async function countActs(operation: string): Promise<number> {
+  const lines = (await project.caisson('events', '-o', 'ndjson')).stdout.split('\n');
+  return lines.filter((line) => line.includes('visitor.acted') && line.includes(`"${operation}"`)).length;
+}
 
 /** Sends a body in chunks, without saying how long it is, until the host has answered. */
 async function sendChunks(token: string, path: string, megabytes: number): Promise<string> {
@@ -148,14 +154,19 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   });
 
   it('a damaged file is cut off before its last bytes, also where only its beginning is asked for', async () => {
-    const script = 'mkdir outputs; yes caisson | head -c 300000 > outputs/big';
+    const script = 'echo of this run; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
     const { runId: other, result } = await project.run('--', 'sh', '-c', script);
-    const ref = result?.outputs[0]?.ref ?? '';
-    const file =
-      globSync(`.caisson/**/${ref}*`, { cwd: project.root })[0] ??
-      globSync(`.caisson/**/${ref.slice(2)}*`, { cwd: project.root })[0] ??
-      '';
-    const path = join(project.root, file);
+    const fileOf = (ref = ''): string =>
+      join(
+        project.root,
+        globSync(`.caisson/**/${ref}*`, { cwd: project.root })[0] ??
+          globSync(`.caisson/**/${ref.slice(2)}*`, { cwd: project.root })[0] ??
+          '',
+      );
+    const path = fileOf(result?.outputs[0]?.ref);
+    // Nobody reads it to give a file.
+    rmSync(fileOf(result?.logs.stdout.ref));
+    expect((await visit.ask('GET', `/v1/runs/${other}/outputs/big`)).bytes).toHaveLength(300_000);
     chmodSync(path, 0o600);
     const bytes = readFileSync(path);
     bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
@@ -184,6 +195,7 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   it('a repeat with its key does nothing again, and every token has its own keys', async () => {
     const { ask } = visit;
     const headers = { 'idempotency-key': 'once' };
+    const before = { findings: await countActs('reportFinding'), runs: await countActs('dispatch') };
     const report = (value: string, token = visit.token) =>
       ask('POST', '/v1/sessions/keys/findings', { body: { key: 'k', value }, headers, token });
     const first = await report('one');
@@ -194,11 +206,25 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
     expect((await report('two', other)).status).toBe(200);
     const findings = (await ask('GET', '/v1/sessions/keys/findings')).json<{ value: string }[]>();
     expect(findings.map(({ value }) => value)).toEqual(['one', 'two']);
+    expect(await countActs('reportFinding')).toBe(before.findings + 2);
     const dispatch = (token: string) =>
       ask('POST', '/v1/runs', { body: { request: { argv: ['true'] } }, headers, token });
     const runs = [await dispatch(visit.token), await dispatch(visit.token), await dispatch(other)];
     const ids = runs.map((one) => one.json()['runId']);
     expect([ids[0] === ids[1], ids[0] === ids[2], runs[1]?.json()['isEarlier']]).toEqual([true, false, true]);
+    expect(await countActs('dispatch')).toBe(before.runs + 4); // of each run: ordered, and started
+    const asking = 'echo \'{"question":"which?"}\' > .caisson/needs_input.json';
+    const { runId: asked } = await project.run('--', 'sh', '-c', asking);
+    const say = () =>
+      ask('POST', `/v1/questions/${asked}/answer`, {
+        body: { answer: '1' },
+        headers: { 'idempotency-key': 'say' },
+      });
+    const said = await say();
+    expect((await say()).json()).toEqual(said.json());
+    expect((await project.events(asked)).filter(({ type }) => type === 'visitor.acted')).toHaveLength(1);
+    const next = await project.events(said.json<{ runId: string }>().runId);
+    expect(next.filter(({ type }) => type === 'visitor.acted')).toMatchObject([{ operation: 'dispatch' }]);
     const create = {
       body: { name: 'x', scopes: ['read'], expiresInMs: 1000 },
       headers: { 'idempotency-key': 't' },

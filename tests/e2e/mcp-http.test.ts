@@ -71,6 +71,13 @@ describe('/mcp of a daemon', { timeout: 120_000 }, () => {
     const next = await call('answer', { run: runId, answer: '8080' });
     const acts = (await project.events(String(runId))).filter(({ type }) => type === 'visitor.acted');
     expect(acts.at(-1)).toMatchObject({ by: 'run,decide', client: 'mcp: a test', operation: 'answer' });
+    const started = (await project.events(String(next['runId']))).find(
+      ({ type }) => type === 'visitor.acted',
+    );
+    expect(started).toMatchObject({ client: 'mcp: a test', operation: 'dispatch' });
+    await call('board', { session: 'team', key: 'port', value: 1 });
+    const all = (await project.caisson('events', '-o', 'ndjson')).stdout;
+    expect(all).toMatch(/"operation":"writeBoard","target":"team"/);
     await client.close();
     await project.caisson('logs', '-f', String(next['runId']));
     expect((await project.caisson('status')).stdout).toContain('serving');

@@ -148,7 +148,7 @@ function createProject(stateDir: string | undefined, output: Output): McpProject
   return {
     read: (work) => withCaissonToRead(stateDir, output, work),
     act: (client, work) => withCaisson(stateDir, work, output, nameOf(client)),
-    write: (work) => withCaissonToWrite(stateDir, output, work),
+    writeBoard: (_client, _session, work) => withCaissonToWrite(stateDir, output, work),
     async start(client, request) {
       await rehearseRun(request, { stateDir });
       const entry = [process.argv[1] ?? ''];

@@ -11,8 +11,8 @@ export const ACCESS_OPERATIONS = {
   tokens: list()(
     'GET /v1/tokens',
     () => ApiInputs.page,
-    async ({ caisson }, page) => cutPage(await caisson.tokens.list(), page, ({ id }) => id),
-    ({ id }) => id,
+    async ({ caisson }, page) => cutPage(await caisson.tokens.list(), page, ageOf),
+    ageOf,
   ),
   revokeToken: json(
     'DELETE /v1/tokens/:token',
@@ -20,3 +20,8 @@ export const ACCESS_OPERATIONS = {
     async ({ caisson }, { token }) => ({ isRevoked: await caisson.tokens.revoke(token) }),
   ),
 };
+
+/** The oldest first. */
+function ageOf({ createdAt, id }: { readonly createdAt: string; readonly id: string }): string {
+  return `${createdAt}/${id}`;
+}

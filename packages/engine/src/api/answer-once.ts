@@ -31,12 +31,17 @@ export async function answerOnce(
     context.header('idempotency-replayed', 'true');
     return earlier.answer;
   }
+  const answer = await doOrDrop(host, key, work);
+  // What fails now changes nothing about what was done: the key stays taken.
+  host.kept.finish(key, answer, SECRET.has(name));
+  return answer;
+}
+
+async function doOrDrop({ kept }: ApiHost, key: string, work: () => Promise<unknown>): Promise<unknown> {
   try {
-    const answer = (await work()) ?? null;
-    host.kept.finish(key, answer, SECRET.has(name));
-    return answer;
+    return (await work()) ?? null;
   } catch (error) {
-    host.kept.drop(key);
+    kept.drop(key);
     throw error;
   }
 }

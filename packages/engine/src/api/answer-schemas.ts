@@ -46,7 +46,7 @@ export const ListedRunAnswer = z.object({
   appliedWithConflicts: flag(),
   forgottenAt: z.optional(Timestamp),
   pushes: z.optional(z.boolean()),
-  waitingBranch: z.optional(z.enum(['pending', 'failed', 'kept', 'late'])),
+  waitingBranch: z.optional(z.enum(['pending', 'failed', 'kept', 'late', 'held'])),
   worker: z.optional(
     z.object({
       pool: z.string(),
@@ -96,7 +96,19 @@ export const SpendAnswer = z.object({
   cacheTokens: z.optional(z.int()),
   turns: z.optional(z.int()),
   toolCalls: z.optional(z.int()),
+  agent: z.optional(z.string()),
+  runtime: z.optional(z.string()),
+  models: z.optional(texts()),
 });
+
+const counts = () =>
+  z.optional(
+    z.object({
+      tokens: z.optional(z.number()),
+      turns: z.optional(z.number()),
+      toolCalls: z.optional(z.number()),
+    }),
+  );
 
 export const BudgetAnswer = z.object({
   scope: z.enum(['session', 'day']),
@@ -104,13 +116,8 @@ export const BudgetAnswer = z.object({
   spentUsd: z.number(),
   reservedUsd: z.number(),
   ceilingUsd: z.nullable(z.number()),
-  countCaps: z.optional(
-    z.object({
-      tokens: z.optional(z.number()),
-      turns: z.optional(z.number()),
-      toolCalls: z.optional(z.number()),
-    }),
-  ),
+  countCaps: counts(),
+  countsUsed: counts(),
   unknownCosts: z.int(),
   estimatedCosts: z.int(),
   runCount: z.int(),
@@ -216,4 +223,5 @@ export const BranchAnswer = z.object({
   status: RunStatus,
   endedAt: Timestamp,
   push: z.optional(RunPush),
+  unmade: z.optional(z.string()),
 });

@@ -23,6 +23,7 @@ import {
 import * as z from 'zod/mini';
 import * as own from './answer-schemas.ts';
 import type { Result } from './call.ts';
+import type { NamedBytes } from './contract.ts';
 import * as keeping from './keeping-answers.ts';
 import type { OPERATIONS, OperationName } from './operations.ts';
 
@@ -64,9 +65,19 @@ export const NAMED_ANSWERS = {
 export interface Described<T = unknown> {
   readonly says: string;
   readonly schema?: z.ZodMiniType;
-  /** For the compiler alone: what it returns must fit. */
+  /** For the compiler alone: what it returns must fit, and every member of that must be described. */
   readonly takes?: (value: Whole<T>) => void;
+  readonly has?: [T] extends [never] ? unknown : Members<T>;
 }
+
+/** A member that is absent from a schema would fit: it may be there. So the names are compared, too. */
+type Members<T> = unknown extends T
+  ? never
+  : T extends readonly (infer Item)[]
+    ? readonly Members<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]-?: Members<Exclude<T[K], undefined>> }
+      : true;
 
 /** Without `readonly`, which says nothing about what is sent. */
 type Whole<T> = T extends readonly (infer Item)[]
@@ -75,11 +86,11 @@ type Whole<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T]: Whole<T[K]> }
     : T;
 
-type Returned<N extends OperationName> = N extends keyof typeof OPERATIONS
-  ? unknown extends Result<(typeof OPERATIONS)[N]>
-    ? never
-    : Result<(typeof OPERATIONS)[N]>
+export type Returned<N extends OperationName> = N extends keyof typeof OPERATIONS
+  ? Sent<Result<(typeof OPERATIONS)[N]>>
   : never;
+/** Bytes and streams have no schema, and what is `unknown` fits none. */
+type Sent<T> = unknown extends T ? never : T extends NamedBytes | AsyncIterable<unknown> ? never : T;
 
 const answers = <S extends z.ZodMiniType>(says: string, schema: S): Described<z.input<S>> => ({
   says,

@@ -5,7 +5,8 @@ import type { PageRule } from './define-operation.ts';
 import type { Operation } from './operations.ts';
 import { DaemonGoneError, toThrown } from './problems.ts';
 
-export type Result<O> = O extends Operation<never, infer Out> ? Awaited<Out> : never;
+/** Asked of `run` alone: an operation with an input is no `Operation<never, …>`. */
+export type Result<O> = O extends { run(...given: never[]): infer Out } ? Awaited<Out> : never;
 export type InputOf<O> = O extends Operation<infer In, unknown> ? In : never;
 
 /** An operation that answers with JSON. */

@@ -94,7 +94,9 @@ async function carryOut(
   if (answer === 'json')
     return answerJson(
       context,
-      await answerOnce(context, door, name, given as object, async () => run(door.host, given, signal)),
+      await answerOnce(context, door, name, given as object, () =>
+        doRecorded(context, door, name, given as Given, () => run(door.host, given, signal)),
+      ),
       operation,
     );
   const result = run(door.host, given, signal);
@@ -109,6 +111,23 @@ async function carryOut(
     return RESPONSE_ALREADY_SENT;
   }
   return answerBytes(context, (await result) as NamedBytes);
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** An answer can start a run, too. */
+async function doRecorded(
+  { env }: Call,
+  { entrance }: Door,
+  name: OperationName,
+  given: Given,
+  work: () => unknown,
+): Promise<unknown> {
+  await entrance.record(env.incoming, name, given);
+  const done = await work();
+  const { runId } = name === 'answer' ? (done as { runId: string | null }) : { runId: null };
+  if (runId !== null) await entrance.started(env.incoming, { runId });
+  return done;
 }
 
 function answerJson(context: Call, value: unknown, { isTagged }: Operation<unknown, unknown>): Response {
@@ -129,6 +148,7 @@ async function dispatch(
   const idempotencyKey = readKey(context, door.entrance);
   const request = { ...definedOnly({ idempotencyKey }), ...given.request };
   const caisson = await door.host.forCaller(caller);
+  await door.entrance.record(context.env.incoming, 'dispatch', { request });
   if (attach === undefined) {
     const run = describe(await caisson.dispatch(request));
     await door.entrance.started(context.env.incoming, run);

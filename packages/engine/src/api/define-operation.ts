@@ -62,15 +62,24 @@ interface Paged {
   limit?: number | undefined;
 }
 
-/** For a list that is read whole, and is never long: the part of it behind a row. */
-export function cutPage<Row>(
+/**
+ * For a list that is read whole, and is never long: the part of it behind a row. It has the order of its cursors, so that
+ * a row which is gone in the meantime still has a place.
+ */
+export function cutPage<Row, Key extends string | number>(
   rows: readonly Row[],
   { after, limit }: Paged,
-  nameOf: (row: Row) => string,
+  keyOf: (row: Row) => Key,
+  order: 'rising' | 'falling' = 'rising',
 ): readonly Row[] {
-  const from = after === undefined ? 0 : rows.findIndex((row) => nameOf(row) === after) + 1;
-  if (after !== undefined && from === 0) throw new InputInvalidError(`after: the list has no ${after}`);
-  return rows.slice(from, limit === undefined ? undefined : from + limit);
+  const sign = order === 'rising' ? 1 : -1;
+  const compare = (one: Key, other: Key): number => (one === other ? 0 : one > other ? sign : -sign);
+  const sorted = rows.toSorted((one, other) => compare(keyOf(one), keyOf(other)));
+  const [first] = sorted;
+  if (after === undefined || first === undefined) return sorted.slice(0, limit);
+  const cursor = (typeof keyOf(first) === 'number' ? Number(after) : after) as Key;
+  if (Number.isNaN(cursor)) throw new InputInvalidError(`after: ${after} is no number`);
+  return sorted.filter((row) => compare(keyOf(row), cursor) > 0).slice(0, limit);
 }
 
 export const bytes = operation('bytes');

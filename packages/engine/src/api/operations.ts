@@ -210,7 +210,7 @@ const KEEPING = {
   branches: list()(
     'GET /v1/branches',
     () => ApiInputs.page,
-    async ({ caisson }, page) => cutPage(await caisson.branches(), page, ({ runId }) => runId),
+    async ({ caisson }, page) => cutPage(await caisson.branches(), page, ({ runId }) => runId, 'falling'),
     ({ runId }) => runId,
   ),
   pushBranch: json(

@@ -36,7 +36,7 @@ export const SHARED_OPERATIONS = {
     'GET /v1/sessions/:session/findings',
     () => ApiInputs.session,
     async ({ caisson }, { session, ...page }) =>
-      cutPage(await caisson.sessions.context(session).read(), page, ({ seq }) => String(seq)),
+      cutPage(await caisson.sessions.context(session).read(), page, ({ seq }) => seq),
     ({ seq }) => seq,
   ),
   reportFinding: json(

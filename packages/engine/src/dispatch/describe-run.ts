@@ -6,6 +6,7 @@ import {
   isEnding,
   parseStoredResult,
   statusOfEnding,
+  TERMINAL_TYPES,
   type DispatchResult,
   type Failure,
   type Handoff,
@@ -65,6 +66,18 @@ export async function describeRun(
     push: findPush(events),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   });
+}
+
+/** What the worker recorded of its work: the only content that is read. Null where the run has none (yet). */
+export async function readResult(
+  rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
+  runId: string,
+): Promise<Result | null> {
+  const endings = rooms.ledger.read({ runId, types: TERMINAL_TYPES });
+  return findResult(
+    rooms,
+    endings.findLast((event) => isEnding(event)),
+  );
 }
 
 /** The push follows the ending: what became of it was not known when the hand-off was recorded. */

@@ -16,7 +16,7 @@ import type { Caisson } from '../caisson-contract.ts';
 import { readHostEnvironment } from '../config/index.ts';
 import type { Engine } from '../engine.ts';
 import { diffText } from '../workspace/index.ts';
-import type { Actor } from './record-act.ts';
+import { recordAct, recordOrder, type Actor } from './record-act.ts';
 import { recordDecisions } from './record-decisions.ts';
 
 export const MCP_PATH = '/mcp';
@@ -74,13 +74,22 @@ function boundsOf(scopes: readonly Scope[]): McpBounds {
 function createProject(engine: Engine, host: McpRooms['host'], actor: Actor): McpProject {
   const caller: Caller = { cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] };
   const open = (): Promise<Caisson> => host.forCaller(caller);
+  const actorFor = (client: string): Actor => ({ ...actor, client: `mcp: ${client}`.slice(0, 100) });
   const openFor = async (client: string): Promise<Caisson> =>
-    recordDecisions(leaveRunning(await open()), engine, { ...actor, client: `mcp: ${client}`.slice(0, 100) });
+    recordDecisions(leaveRunning(await open()), engine, actorFor(client));
   return {
     read: async (work) => work(await open()),
     act: async (client, work) => work(await openFor(client)),
-    write: async (work) => work(await open()),
-    start: async (client, request) => (await (await openFor(client)).dispatch(request)).runId,
+    async writeBoard(client, session, work) {
+      const caisson = await open();
+      await recordAct(engine, actorFor(client), 'writeBoard', { session });
+      return work(caisson);
+    },
+    async start(client, request) {
+      const caisson = await openFor(client);
+      await recordOrder(engine, actorFor(client), request);
+      return (await caisson.dispatch(request)).runId;
+    },
     describeError: toErrorInfo,
     isDaemonLoss: () => false,
     describePatch: (patch) => ({ text: diffText(patch), files: listPatchFiles(patch) }),

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
 import { attemptPaths } from '../attempt/index.ts';
-import { describeRun } from '../dispatch/index.ts';
+import { readResult } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
@@ -18,6 +18,6 @@ export async function readRunLog(engine: Engine, runId: string, name: LogName): 
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error; // deleted since its run has ended
   }
-  const { result } = await describeRun(engine.rooms, runId);
+  const result = await readResult(engine.rooms, runId);
   return result === null ? Buffer.alloc(0) : engine.store.getBlob(result.logs[name].ref);
 }

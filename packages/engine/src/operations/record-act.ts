@@ -1,6 +1,6 @@
 /** Who asked for a change, recorded before it is made (invariant 19, F4): one event for every face. */
 import { userInfo } from 'node:os';
-import { definedOnly } from '@caisson/protocol';
+import { BusTopic, definedOnly, type DispatchRequest } from '@caisson/protocol';
 import type { OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
 import { isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
@@ -24,6 +24,8 @@ type Input = Readonly<Record<string, unknown>>;
 
 const MAX_CLIENT = 100;
 const DECIDED = ['allow', 'deny'] as const;
+/** Work is stopped on a full disk, too: its own ending says by whom. */
+const STOPPING: ReadonlySet<Act> = new Set(['cancel', 'cancelThread', 'stop', 'reload']);
 const NAMED = ['run', 'approval', 'question', 'thread', 'resident', 'sense', 'workflow', 'session'];
 
 /** Looked up once: a directory of a network may be slow. */
@@ -44,16 +46,31 @@ function findAccount(): string {
 }
 
 export async function recordAct(engine: Engine, actor: Actor, operation: Act, input: Input): Promise<void> {
+  try {
+    await append(engine, actor, operation, input);
+  } catch (error) {
+    if (!STOPPING.has(operation) || !(error instanceof LedgerFullError)) throw error;
+    const message = `who asked for ${operation} could not be recorded: ${error.message}`;
+    engine.bus.emit(BusTopic.WARNING, { source: 'record', message });
+  }
+}
+
+/** On no run yet. A repeat with its key starts none. */
+export async function recordOrder(
+  engine: Engine,
+  actor: Actor,
+  { idempotencyKey }: Pick<DispatchRequest, 'idempotencyKey'>,
+): Promise<void> {
+  const isRepeat = idempotencyKey !== undefined && engine.ledger.runs({ idempotencyKey }).length > 0;
+  if (!isRepeat) await recordAct(engine, actor, 'dispatch', {});
+}
+
+async function append(engine: Engine, actor: Actor, operation: Act, input: Input): Promise<void> {
   const streamId = findStream(engine, operation, input);
   const target = NAMED.map((member) => input[member]).find((value) => typeof value === 'string');
   const decision = DECIDED.find((one) => one === input['decision']);
   const data = { ...actor, operation, ...definedOnly({ target, decision }) };
   await engine.recorder.of(streamId).append('visitor.acted', data, NO_ATTEMPT);
-}
-
-/** Work is stopped on a full disk, too: its own ending says by whom. */
-export function passFull(error: unknown): void {
-  if (!(error instanceof LedgerFullError)) throw error;
 }
 
 /** The run, or the thread, that it is about, however it was named. */

@@ -1,6 +1,6 @@
 import type { Caisson } from '../caisson-contract.ts';
 import type { Engine } from '../engine.ts';
-import { passFull, recordAct, type Act, type Actor } from './record-act.ts';
+import { recordAct, type Act, type Actor } from './record-act.ts';
 
 /** The same project for one whose decisions are recorded, and the runs that they start if they have a token or a name. */
 export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor): Caisson {
@@ -24,14 +24,16 @@ export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor):
     },
     async answer(question, answer) {
       await record('answer', { question });
-      return caisson.answer(question, answer);
+      const handle = await caisson.answer(question, answer);
+      if (handle !== null) await recordStart(engine, actor, handle);
+      return handle;
     },
     async decide(approval, decision) {
       await record('decide', { approval, decision });
       return caisson.decide(approval, decision);
     },
     async cancel(run, how) {
-      await record('cancel', { run }).catch(passFull);
+      await record('cancel', { run });
       return caisson.cancel(run, how);
     },
   };

@@ -6,7 +6,7 @@ import { ifErrno } from '@caisson/ground';
 import { CaissonError, type OutputFile } from '@caisson/protocol';
 import type { NamedBytes, RunBytes } from '../api/index.ts';
 import { attemptPaths } from '../attempt/index.ts';
-import { describeRun } from '../dispatch/index.ts';
+import { readResult } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { findSeal } from '../evidence/index.ts';
 import type { LogName } from './read-run-log.ts';
@@ -29,7 +29,7 @@ export function createRunBytes(engine: Engine): RunBytes {
     return runId;
   };
   const outputs = async (runId: string): Promise<OutputFile[]> =>
-    ((await describeRun(engine.rooms, runId)).result?.outputs ?? []).map((output) => ({
+    ((await readResult(engine.rooms, runId))?.outputs ?? []).map((output) => ({
       ...output,
       path: output.path.startsWith(ROOT) ? output.path.slice(ROOT.length) : output.path,
     }));
@@ -61,7 +61,7 @@ async function openLog(engine: Engine, runId: string, name: LogName): Promise<Na
     const { size } = await spool.stat();
     return ofFile(spool, `${attempt}-${size}`, size);
   }
-  const { result } = await describeRun(engine.rooms, runId);
+  const result = await readResult(engine.rooms, runId);
   if (result === null) return ofBuffer('empty', Buffer.alloc(0));
   return ofBlob(engine, result.logs[name].ref, result.logs[name].bytes);
 }

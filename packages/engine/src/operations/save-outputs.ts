@@ -9,7 +9,7 @@ import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { findStats, leavesFolder, riskOfName } from '@caisson/ground';
 import { CaissonError, type OutputFile } from '@caisson/protocol';
-import { describeRun } from '../dispatch/index.ts';
+import { readResult } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
@@ -23,7 +23,7 @@ const ROOT = 'outputs';
 /** Returns the paths that were written, relative to the folder. */
 export async function saveOutputs(engine: Engine, runId: string, to: string): Promise<readonly string[]> {
   requireRemembered(engine, runId);
-  const { result } = await describeRun(engine.rooms, runId);
+  const result = await readResult(engine.rooms, runId);
   const folder = resolve(to);
   requireNoLink(folder, engine.config.projectRoot);
   const plan = (result?.outputs ?? []).map((output) => ({ output, path: pathOf(output) }));

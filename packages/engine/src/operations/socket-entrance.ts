@@ -2,17 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import { CLIENT_HEADER, type Entrance, type OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
-import { DECISIONS, localActor, passFull, recordAct, type Actor } from './record-act.ts';
+import { DECISIONS, localActor, recordAct, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
 
 const RECORDED: ReadonlySet<OperationName> = new Set(DECISIONS);
 
 export function createSocketEntrance(engine: Engine): Entrance {
   return {
-    async admit(request, operation, input) {
-      if (!RECORDED.has(operation)) return;
-      const recorded = recordAct(engine, clientOf(request), operation, input);
-      await (operation === 'cancel' ? recorded.catch(passFull) : recorded);
+    async record(request, operation, input) {
+      if (RECORDED.has(operation)) await recordAct(engine, clientOf(request), operation, input);
     },
     started: (request, run) => recordStart(engine, clientOf(request), run),
   };

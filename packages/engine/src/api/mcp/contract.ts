@@ -40,8 +40,8 @@ export interface McpProject {
   read<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For decisions about runs that are there; they are recorded as those of `client`. */
   act<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
-  /** For work that needs no earlier run. */
-  write<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
+  /** For a write of `client` to the board of a session: it needs no earlier run. */
+  writeBoard<T>(client: string, session: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** Starts a run that goes on without this process; resolves with its id. */
   start(client: string, request: DispatchRequest): Promise<string>;
   /** An error of any call of these, as it may cross a process. */

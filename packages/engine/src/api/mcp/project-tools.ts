@@ -79,7 +79,7 @@ export function boardTool({ project, bounds }: McpBench): McpTool {
       const { namespace, key, value, mode, ttlSeconds } = asked;
       const rest = { namespace, mode, ttlMs: ttlSeconds && ttlSeconds * 1000 };
       const by = { runId: null, agent: `mcp: ${cutEnd(client, 60)}` };
-      return await project.write(async ({ sessions }) => {
+      return await project.writeBoard(client, name, async ({ sessions }) => {
         const entry = await sessions.board(name).write({ key, value, by, ...definedOnly(rest) });
         return { session: name, written: `${entry.namespace}/${entry.key}`, items: entry.items.length };
       });
