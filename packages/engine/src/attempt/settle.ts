@@ -49,7 +49,7 @@ export interface SettleInput {
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
   findConversation?(): SessionResume | undefined;
-  /** Aborted when the host ends, or the run is ordered to stop: its push is left to the next host. */
+  /** Aborted when the host ends, or the run is ordered to stop (P2). */
   readonly noPush?: AbortSignal;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
