@@ -22,9 +22,9 @@ export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor):
       await record('apply', { run });
       return caisson.apply(run, how);
     },
-    async answer(question, answer) {
+    async answer(question, answer, given) {
       await record('answer', { question });
-      return caisson.answer(question, answer);
+      return caisson.answer(question, answer, given);
     },
     async decide(approval, decision) {
       await record('decide', { approval, decision });
