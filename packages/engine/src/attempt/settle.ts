@@ -134,7 +134,7 @@ async function recordEnd(
   const saved = { patchRef, patchMissing, checkpoint: ref, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   const { durationMs } = input;
-  const before = [...warnings, ...describeSaved(rooms, input.remains, checkpoint)];
+  const before = [...warnings, ...describeSaved(input.remains, checkpoint)];
   const write = (events: EventContent<DurableType>[]): Promise<void> =>
     recordInReserve(rooms, record, attempt, [...before, ...events]);
   if (next.kind === 'retry') {
