@@ -122,11 +122,12 @@ it('the continuing agent gets question, options, context, state and answer', asy
   expect(answered.code).toBe(0);
 });
 
-it('a plain command finds the answer in its mailbox', async () => {
+it('a plain command finds the answer in its mailbox, and the variables that came with it', async () => {
   const project = createProject();
-  const command = `if [ -e .caisson/answer.json ]; then cat .caisson/answer.json; else printf '%s' '${JSON.stringify({ ...SENTINEL, context: 1 })}' > .caisson/needs_input.json; fi`;
-  const asked = await project.run('--', 'sh', '-c', command);
-  const answered = await project.caisson('answer', asked.runId, 'sqlite', '-o', 'json');
+  const command = `if [ -e .caisson/answer.json ]; then cat .caisson/answer.json; test "$WORD" = second; else printf '%s' '${JSON.stringify({ ...SENTINEL, context: 1 })}' > .caisson/needs_input.json; fi`;
+  const asked = await project.run('--env', 'WORD=first', '--', 'sh', '-c', command);
+  const words = ['--env', 'WORD=second', '-o', 'json'];
+  const answered = await project.caisson('answer', asked.runId, 'sqlite', ...words);
   const next = JSON.parse(answered.stdout) as { status: string; stdout: string };
   expect(next.status).toBe('done');
   expect(JSON.parse(next.stdout)).toEqual({ ...SENTINEL, context: 1, answer: 'sqlite' });

@@ -115,6 +115,20 @@ describe('a secret that an agent prints', () => {
     expect(await project.run(...order)).toMatchObject({ status: 'done', reply: '8' });
   });
 
+  it('is fetched by a command that sees no variable of a task in the background, however long those are', async () => {
+    const project = createProject();
+    const [one, two] = ['a', 'b'].map((letter) => letter.repeat(100_000));
+    const given = ['--env', `ONE=${one}`, '--env', `TWO=${two}`];
+    const secret = ['--secret', 'SEEN=exec:env | grep -q aaaa && echo all-of-it || echo nothing-of-it'];
+    const check = 'test "$SEEN" = nothing-of-it && test ${#ONE}${#TWO} = 100000100000';
+    const words = [...given, ...secret, '--', 'sh', '-c', check];
+    const { stdout, stderr } = await project.caisson('run', '--detach', ...words);
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^run_/), '']);
+    await project.caisson('logs', stdout.trim(), '-f');
+    const shown = await project.caisson('show', stdout.trim(), '-o', 'json');
+    expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'done' });
+  });
+
   it('is not there in half, where a long line is cut', async () => {
     const project = prepare();
     const half = Math.floor(VALUE.length / 2);

@@ -90,13 +90,14 @@ it(
       expect.stringMatching(/^fetched: refs\/heads\/main at /),
       ...['sandbox created', 'worker started', 'agent ended', 'nothing of it runs any more'],
       ...[expect.stringMatching(commit), 'hand-off: partial, said by the host', 'ended: finished'],
+      'not pushed: work (stopped)',
       'workspace removed',
     ]);
     server.misbehave(null);
     const caisson = await createCaisson({ cwd: project.root });
     onTestFinished(() => caisson.close());
     const [waiting] = await caisson.branches();
-    expect(waiting).toMatchObject({ branch: 'work', push: { status: 'pending' } });
+    expect(waiting).toMatchObject({ branch: 'work', push: { status: 'failed', reason: 'stopped' } });
     expect(await caisson.pushBranch(waiting?.runId ?? '')).toMatchObject({ status: 'pushed' });
     expect(remote.git('show', 'work:work.txt')).toBe('x');
   },

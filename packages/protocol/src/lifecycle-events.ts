@@ -49,7 +49,10 @@ export type RunBranch = z.infer<typeof RunBranch>;
 export const RemoteRepository = z.object({ remote: z.string(), push: z.boolean() });
 export type RemoteRepository = z.infer<typeof RemoteRepository>;
 
-/** Why a branch is not on its remote. `taken`: the remote has other work there; `unknown`: what git said is in the detail. */
+/**
+ * Why a branch is not on its remote. `taken`: the remote has other work there; `stopped`: its run was ordered to stop;
+ * `unknown`: what git said is in the detail.
+ */
 export const PUSH_PROBLEMS = [
   'taken',
   'rejected',
@@ -58,6 +61,7 @@ export const PUSH_PROBLEMS = [
   'not-found',
   'unreachable',
   'timeout',
+  'stopped',
   'unknown',
 ] as const;
 export const PushProblem = z.enum(PUSH_PROBLEMS);

@@ -34,9 +34,14 @@ export const command = defineCommand({
     if (!drop) return await list(stateDir, run, output);
     if (run === undefined) throw new UsageError('--drop needs the run whose branch is deleted here.');
     return await withCaisson(stateDir, async (caisson) => {
-      const dropped = await caisson.dropBranch(run);
+      const runId = await caisson.find(run);
+      const isUnmade = (await caisson.branches()).some(
+        (row) => row.runId === runId && row.unmade !== undefined,
+      );
+      const dropped = await caisson.dropBranch(runId);
+      const what = isUnmade ? 'off the list' : 'deleted here';
       output.result({ dropped }, () => [
-        `the branch of ${dropped} is deleted here; its work: caisson diff ${dropped}`,
+        `the branch of ${dropped} is ${what}; its work: caisson diff ${dropped}`,
       ]);
       return EXIT_CODES.finished;
     });

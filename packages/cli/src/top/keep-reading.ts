@@ -23,22 +23,28 @@ export async function keepReading(
   if (screen.ended.aborted) return;
   screen.ended.addEventListener('abort', stop);
   const bell = createBell(stopping.signal);
-  const news = watchNews(caisson, stopping.signal, bell.ring);
+  let failure: Error | null = null;
+  // It is not waited for beside the bell: each wait would stay with it for as long as the screen is open.
+  const news = watchNews(caisson, stopping.signal, bell.ring).catch((error: Error) => {
+    if (!stopping.signal.aborted) failure = error;
+    stop();
+  });
   try {
     const isNewer = createOutlook(caisson, stateDir);
     const residents = createResidentsReader(caisson);
     while (!stopping.signal.aborted) {
       const data = { runs: await readRuns(caisson), residents: await residents() };
-      if (stopping.signal.aborted || (await isNewer(data))) return;
+      if (stopping.signal.aborted || (await isNewer(data))) break;
       screen.show(data);
       const isBusy = data.runs.some(({ live }) => live !== undefined);
-      await Promise.race([bell.wait(BUSY_MS, isBusy ? BUSY_MS : IDLE_MS), news]);
+      await bell.wait(BUSY_MS, isBusy ? BUSY_MS : IDLE_MS);
     }
   } finally {
     stop();
     screen.ended.removeEventListener('abort', stop);
-    await news.catch(() => undefined);
+    await news;
   }
+  if (failure !== null) throw failure as Error;
 }
 
 /** Never resolves before it is stopped, and rejects if the project cannot be followed. */

@@ -67,8 +67,15 @@ export function leaveRun({ run, followed, isAdopting, leave }: ActiveRun): boole
   return true;
 }
 
+/** Why a run is aborted that a person, or its program, stops; its host goes on. */
+export class StopOrderedError extends Error {
+  constructor() {
+    super('it was ordered to stop');
+  }
+}
+
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
-  entry.abort.abort();
+  entry.abort.abort(entry.isShutdown ? undefined : new StopOrderedError());
   if (options.force) entry.forced.abort();
   if (entry.isSettling && (options.force || entry.closing.aborted)) entry.leave.abort();
   const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';

@@ -9,7 +9,7 @@
  */
 import { ADOPTION_VERSION, type DataOf } from '@caisson/protocol';
 import { WorkerHandle, WorkerUnreachableError, type AdoptedWorker } from '../compute/index.ts';
-import { parseRequest, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
+import { expectsHandoff, parseRequest, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
@@ -58,7 +58,7 @@ export async function adoptAttempt(
   for (const message of listUnreceived(events)) followed.supervision.send(message);
   await settleFollowed(rooms, entry, {
     prepared: {
-      ...{ attempt, nonce, paths, workspace },
+      ...{ attempt, nonce, paths, workspace, isForBranch: expectsHandoff(accepted.task) },
       limits: rooms.compute.reopenLimits(handle),
       secrets: handover.secrets,
     },

@@ -7,6 +7,8 @@ export interface AttemptRemains {
   readonly attempt: number;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
+  /** Its branch is handed over, and the steps of that are recorded. */
+  readonly isForBranch: boolean;
   /** The end of its last process was seen. */
   readonly isProvenGone?: boolean;
   /** Releases network and limits. */

@@ -25,7 +25,7 @@ export async function cleanUp(
     if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
     await removeAttemptFolders(paths);
   });
-  if (isRemoved === true) recordRemoved(rooms, record, remains);
+  if (isRemoved === true) recordRemoved(record, remains);
 }
 
 function refusalOf(removed: RemoveResult): string | null {

@@ -3,37 +3,35 @@
  * record only what goes wrong of that.
  */
 import { definedOnly, type EventContent } from '@caisson/protocol';
-import { expectsHandoff, type DispatchRooms } from '../admission/index.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { expectsHandoff } from '../admission/index.ts';
+import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
-
-type Rooms = Pick<DispatchRooms, 'ledger'>;
 
 interface Place {
   readonly runId: string;
   readonly attempt: number;
+  /** Its steps are recorded. */
+  readonly isForBranch: boolean;
 }
 
 /** With the next event, which is mostly the ending: it costs no commit of its own. */
 export function recordProcessesEnded(
-  rooms: Rooms,
   record: Pick<RunRecord, 'keep' | 'keepWithNext'>,
-  { runId, attempt }: Place,
+  { runId, attempt, isForBranch }: Place,
   survivors: readonly number[],
 ): void {
   warnOfSurvivors(record, attempt, survivors);
-  if (!isForBranch(rooms, runId)) return;
+  if (!isForBranch) return;
   const place = { attempt, id: `processes-ended:${runId}.${attempt}` };
   record.keepWithNext('processes.ended', { left: survivors.length }, place);
 }
 
 /** For the moment of the ending. */
 export function describeSaved(
-  rooms: Rooms,
-  { runId }: Place,
+  { isForBranch }: Pick<Place, 'isForBranch'>,
   checkpoint: Checkpoint | null | undefined,
 ): EventContent<'work.saved'>[] {
-  if (checkpoint == null || !isForBranch(rooms, runId)) return [];
+  if (checkpoint == null || !isForBranch) return [];
   const { ref, branch } = checkpoint;
   return [
     {
@@ -44,14 +42,15 @@ export function describeSaved(
 }
 
 /** After the seal, like the push: what it covers has happened before. */
-export function recordRemoved(rooms: Rooms, record: RunRecord, { runId, attempt }: Place): void {
-  if (!isForBranch(rooms, runId)) return;
+export function recordRemoved(record: RunRecord, { runId, attempt, isForBranch }: Place): void {
+  if (!isForBranch) return;
   record.keep('workspace.removed', {}, { attempt, id: `workspace-removed:${runId}.${attempt}` });
 }
 
-function isForBranch({ ledger }: Rooms, runId: string): boolean {
-  const task = ledger.read({ runId, types: ['dispatch.accepted'] })[0]?.data.task;
-  return task !== undefined && expectsHandoff(task);
+/** Of a run that is read again; its own host knows it from the request. */
+export function isForBranch(events: readonly StoredEvent[]): boolean {
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  return accepted !== undefined && expectsHandoff(accepted.data.task);
 }
 
 /** A run must not be reported as over when some of its processes are not. */

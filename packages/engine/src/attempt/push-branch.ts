@@ -4,7 +4,8 @@
  *
  * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again.
  * P2  A push that fails leaves the branch here, under its name; a push that worked frees the name.
- *     A push that is aborted, because its host or the run is to end, has none, and is left to the next host.
+ *     A push that is aborted because its host ends has none, and is left to the next host. One whose run is ordered to stop
+ *     has failed as `stopped`: it waits for a person.
  * P3  A host pushes the branches of its own runs. What a dead host left is pushed by the next one that works, beside its own
  *     runs, and never by a command that only settles it: no reader waits for a remote. The same push twice is one push.
  */
@@ -21,6 +22,7 @@ import {
 import { NO_ATTEMPT, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { backoffMs, pause } from '../platform/index.ts';
 import { parseRequest, type DispatchRooms } from '../admission/index.ts';
+import { StopOrderedError } from './active-run.ts';
 import { orAborted } from './or-aborted.ts';
 import { resolveRemote } from './remote-access.ts';
 
@@ -35,7 +37,7 @@ type Rooms = Pick<
   'hostId' | 'ledger' | 'store' | 'secrets' | 'settings' | 'workspaces' | 'clock'
 >;
 
-/** Pushes what waits for it. Rejects only if the ledger cannot record the outcome; an aborted push has none. */
+/** Pushes what waits for it. Rejects only if the ledger cannot record the outcome; a push that ends with its host has none. */
 export async function pushBranch(
   rooms: Rooms,
   record: RunRecord,
@@ -53,8 +55,9 @@ export async function pushBranch(
   if (!again && !isPushedByItself(ending.type)) return;
   const { remote, branch } = push;
   const { commit } = made;
-  const problem = await tryPush(rooms, events, { runId, branch, commit, attempt: ending.attempt, signal });
-  if (signal?.aborted === true && problem !== null) return;
+  const found = await tryPush(rooms, events, { runId, branch, commit, attempt: ending.attempt, signal });
+  const problem = found !== null && signal?.reason instanceof StopOrderedError ? STOPPED : found;
+  if (signal?.aborted === true && problem !== null && problem !== STOPPED) return;
   // Another host may have pushed it meanwhile (P1).
   const now = findPush(await rooms.ledger.readRun(runId), { isAsked: again });
   if (now === undefined || now.status === 'pushed') return;
@@ -72,6 +75,8 @@ interface Push {
 }
 
 type Problem = Pick<DataOf<'branch.push-failed'>, 'reason' | 'detail'>;
+
+const STOPPED: Problem = { reason: 'stopped', detail: 'its push was stopped' };
 
 async function tryPush(
   rooms: Rooms,

@@ -4,7 +4,8 @@ import type { Ending, Failure, Job } from '@caisson/protocol';
 import { WorkerStartError } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { awaitDelivery, durationOf, orderedToStop, stopRun, type ActiveRun } from './active-run.ts';
-import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { expectsHandoff, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
 import { demandOwner } from './demand-owner.ts';
 import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
@@ -50,6 +51,7 @@ export async function runAttempt(
     return 'ended';
   }
   const { attempt: _same, job, ...parts } = prepared;
+  const isForBranch = expectsHandoff(run.request);
   const followed = follow(
     rooms,
     describeFollowed(run),
@@ -62,7 +64,7 @@ export async function runAttempt(
   );
   try {
     return await settleFollowed(rooms, entry, {
-      prepared: { ...parts, attempt, secrets: job.secrets, job, launched: launched.launched },
+      prepared: { ...parts, attempt, secrets: job.secrets, job, launched: launched.launched, isForBranch },
       followed,
       retry,
     });
@@ -74,7 +76,10 @@ export async function runAttempt(
 }
 
 /** What settling needs of an attempt that was prepared here, or by the host before. */
-export interface SettledParts extends Pick<PreparedAttempt, 'attempt' | 'nonce' | 'paths' | 'workspace'> {
+export interface SettledParts
+  extends
+    Pick<PreparedAttempt, 'attempt' | 'nonce' | 'paths' | 'workspace'>,
+    Pick<AttemptRemains, 'isForBranch'> {
   readonly limits: Pick<PreparedAttempt['limits'], 'events' | 'release'>;
   readonly secrets: readonly NamedSecret[];
   /** Only of an attempt that was prepared here. */
@@ -89,7 +94,7 @@ export async function settleFollowed(
   { prepared, followed, retry }: { prepared: SettledParts; followed: FollowedAttempt; retry: Retry },
 ): Promise<'retry' | 'ended'> {
   const { runId } = entry.run;
-  const { attempt, nonce, paths, workspace } = prepared;
+  const { attempt, nonce, paths, workspace, isForBranch } = prepared;
   const stopWatching = watchLogin(rooms.settings, paths, (message) =>
     entry.record.keep('warning', { source: 'login', message }, { attempt }),
   );
@@ -100,7 +105,7 @@ export async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
-  recordProcessesEnded(rooms, entry.record, { runId, attempt }, end.survivors);
+  recordProcessesEnded(entry.record, { runId, attempt, isForBranch }, end.survivors);
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     demandOwner(rooms, runId);
@@ -108,7 +113,7 @@ export async function settleFollowed(
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {
-      remains: { runId, attempt, paths, workspace, release, isProvenGone: end.isProvenGone },
+      remains: { runId, attempt, paths, workspace, isForBranch, release, isProvenGone: end.isProvenGone },
       ending: shutdownAware(explainUnstarted(ending, prepared, followed), entry),
       found,
       durationMs,

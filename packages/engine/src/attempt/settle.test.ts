@@ -13,7 +13,7 @@ test('work of an attempt without a result is in a checkpoint before its workspac
   await record.append('attempt.launched', launched, { attempt });
   writeFileSync(join(workspace.path, 'made.txt'), 'made\n');
   const input: SettleInput = {
-    remains: { runId, attempt, paths, workspace, release: async () => limits.release() },
+    remains: { runId, attempt, paths, workspace, isForBranch: false, release: async () => limits.release() },
     ending: { kind: 'failed', failure: { reason: 'crashed', detail: 'it broke' } },
     found: { kind: 'absent' },
     durationMs: 5,

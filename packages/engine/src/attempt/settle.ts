@@ -49,7 +49,7 @@ export interface SettleInput {
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
   findConversation?(): SessionResume | undefined;
-  /** Aborted when the host ends, or the run is ordered to stop: its push is left to the next host. */
+  /** Aborted when the host ends, or the run is ordered to stop (P2). */
   readonly noPush?: AbortSignal;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
@@ -134,7 +134,7 @@ async function recordEnd(
   const saved = { patchRef, patchMissing, checkpoint: ref, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   const { durationMs } = input;
-  const before = [...warnings, ...describeSaved(rooms, input.remains, checkpoint)];
+  const before = [...warnings, ...describeSaved(input.remains, checkpoint)];
   const write = (events: EventContent<DurableType>[]): Promise<void> =>
     recordInReserve(rooms, record, attempt, [...before, ...events]);
   if (next.kind === 'retry') {

@@ -54,6 +54,13 @@ test('a task that is queued is no worker, and one whose branch is being pushed s
   expect(count()).toEqual([0, 0]);
 });
 
+test('a worker whose push was stopped frees its slot, also when its workspace stays', async () => {
+  const { happen, count } = await openView();
+  await happen('dispatch.finished', { branch });
+  await happen('branch.push-failed', { branch: 'work', reason: 'stopped' });
+  expect(count()).toEqual([0, 0]);
+});
+
 test.each([
   ['whose push was stopped is over with its clean-up', { branch }, [1, 0]],
   ['whose branch was not made is over with its ending', { branch: { ...branch, status: 'held' } }, [0, 0]],

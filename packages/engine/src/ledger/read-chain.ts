@@ -125,33 +125,49 @@ export async function* pageRunInTurns(
   { runId, after }: RunCursor,
   size: number,
 ): AsyncGenerator<EventRecord[], void, void> {
-  const { count, headOffset } = reading(() => storage.stream(runId));
-  if (count - after <= size) {
+  const stream = reading(() => storage.stream(runId));
+  if (stream.count - after <= size) {
     yield await readRunInTurns(storage, reading, { runId, after });
     return;
   }
-  const places: number[] = [];
-  let offset = headOffset;
+  reading(() => checkEnd(storage, runId));
+  const places = await findPlaces(storage, reading, { runId, after });
+  // The cursor's own event is read too, to verify the link of the first one after it.
+  let hash = ZERO_HASH;
+  let page: EventRecord[] = [];
+  for (const [index, { seq, offset }] of places.entries()) {
+    if (index % STEP === 0) await shareTurn();
+    const record = reading(() => recordAt(storage, offset, { runId, seq }));
+    checkRecord(storage.file, record, seq === after ? record.prevHash : hash);
+    ({ hash } = record);
+    if (seq > after) page.push(record);
+    if (seq === stream.count && hash !== stream.head)
+      throw wrongHead(storage.file, runId, stream.count, 'recorded head');
+    if (page.length < size && seq < stream.count) continue;
+    yield page;
+    page = [];
+  }
+}
+
+/** Where the events behind the cursor are, in order, and before them that of the cursor itself. */
+async function findPlaces(
+  storage: Storage,
+  reading: <T>(work: () => T) => T,
+  { runId, after }: RunCursor,
+): Promise<{ readonly seq: number; readonly offset: number }[]> {
+  const { count, headOffset } = reading(() => storage.stream(runId));
+  const places: { seq: number; offset: number }[] = [];
+  let [seq, offset] = [count, headOffset];
+  const first = Math.max(after, 1);
   const findStep = (): void => {
-    for (let step = 0; step < STEP && places.length < count - after; step += 1) {
-      places.push(offset);
-      offset = recordAt(storage, offset, { runId, seq: count - places.length + 1 }).prevOffset;
+    for (let step = 0; step < STEP && seq >= first; step += 1) {
+      places.push({ seq, offset });
+      offset = recordAt(storage, offset, { runId, seq }).prevOffset;
+      seq -= 1;
     }
   };
-  for (; places.length < count - after; await shareTurn()) reading(findStep);
-  places.reverse();
-  let before: string | null = null;
-  for (let from = 0; from < places.length; from += size) {
-    const page: EventRecord[] = [];
-    for (const [index, place] of places.slice(from, from + size).entries()) {
-      if (index % STEP === 0) await shareTurn();
-      const record = reading(() => recordAt(storage, place, { runId, seq: after + from + index + 1 }));
-      checkRecord(storage.file, record, before ?? (record.seq === 1 ? ZERO_HASH : record.prevHash));
-      before = record.hash;
-      page.push(record);
-    }
-    yield page;
-  }
+  for (; seq >= first; await shareTurn()) reading(findStep);
+  return places.reverse();
 }
 
 /** A run that has a row has at least one event. */

@@ -81,3 +81,8 @@ export interface ApprovalFilter extends Page {
   /** The last characters of its id, at least four; not for a page. */
   readonly idEnd?: string;
 }
+
+/** Whether a condition has an index of few runs: to look at all of them is less than a search. */
+export function isOfFew({ continues, unsealed, waitingBranch }: RunFilter): boolean {
+  return [continues, unsealed, waitingBranch].some((given) => given !== undefined);
+}

@@ -4,6 +4,7 @@
 import { shareTurn } from '@caisson/ground';
 import { definedOnly } from '@caisson/protocol';
 import type { RunFilter, RunRow } from './contract.ts';
+import { isOfFew } from './run-filter.ts';
 
 /** So many runs are looked at in one piece: about a millisecond. */
 const PIECE = 256;
@@ -31,10 +32,10 @@ export async function searchRuns(filter: RunFilter, { runs, runAt }: Searched): 
 
 /** One condition has an index with the order of the list; what a second one leaves out, or a text, is found by looking. */
 function isSearch(filter: RunFilter): boolean {
-  const { status, session, agent, runtime, continues, unsealed, waitingBranch, since, until, order } = filter;
-  if (filter.ids !== undefined || filter.idempotencyKey !== undefined) return false;
+  const { status, session, agent, runtime, since, until, order } = filter;
+  if (filter.ids !== undefined || filter.idempotencyKey !== undefined || isOfFew(filter)) return false;
   const isTimed = since !== undefined || until !== undefined || order === 'ended';
-  const conditions = [status, session, agent, runtime, continues, unsealed, waitingBranch];
+  const conditions = [status, session, agent, runtime];
   const count = conditions.filter((given) => given !== undefined).length + (isTimed ? 1 : 0);
   return filter.text !== undefined || count > 1;
 }

@@ -28,6 +28,22 @@ async function stage(pushed: number) {
   return { ledger, recorder };
 }
 
+test('a branch that this host itself did not push is not pushed as that of a dead one', async () => {
+  const { ledger, recorder } = await stage(0);
+  const record = recorder.of('run_pending');
+  const accepted = { ...SAMPLE_DATA['dispatch.accepted'], repository: { remote: '/srv/r.git', push: true } };
+  await record.append('dispatch.accepted', accepted, { attempt: 0 });
+  await record.append('dispatch.finished', { ...SAMPLE_DATA['dispatch.finished'], branch }, { attempt: 0 });
+  const [row] = ledger.runs({ waitingBranch: 'pending' });
+  const readRun = vi.spyOn(ledger, 'readRun');
+  const pushAs = (hostId: string): Promise<void> =>
+    pushLeft({ ledger, recorder, rooms: { ledger, hostId } } as unknown as Engine);
+  await pushAs(row?.host ?? '');
+  expect(readRun).not.toHaveBeenCalled();
+  await pushAs('host_another');
+  expect(readRun).toHaveBeenCalledWith('run_pending');
+});
+
 test('what waits is found without a look at the other runs', async () => {
   const { ledger, recorder } = await stage(30);
   const read = vi.spyOn(ledger, 'read');

@@ -7,10 +7,10 @@ const LAST_PUSH_MS = 10_000;
 
 export async function pushLeft(engine: Engine, signal?: AbortSignal): Promise<void> {
   const { ledger, recorder, rooms } = engine;
-  for (const { runId } of ledger.runs({ waitingBranch: 'pending' })) {
+  for (const { runId, host } of ledger.runs({ waitingBranch: 'pending' })) {
     if (signal?.aborted === true) return;
-    // A run keeps its slot until its own host has pushed.
-    if (ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue;
+    // A run keeps its slot until its own host has pushed; what this host did not push of its own is not left by a dead one.
+    if (host === rooms.hostId || ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue;
     await pushBranch(rooms, recorder.of(runId), runId, {
       cause: 'left',
       ...(signal === undefined ? {} : { signal }),

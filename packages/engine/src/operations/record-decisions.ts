@@ -22,9 +22,9 @@ export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor):
       await record('apply', { run });
       return caisson.apply(run, how);
     },
-    async answer(question, answer) {
+    async answer(question, answer, given) {
       await record('answer', { question });
-      const handle = await caisson.answer(question, answer);
+      const handle = await caisson.answer(question, answer, given);
       if (handle !== null) await recordStart(engine, actor, handle);
       return handle;
     },

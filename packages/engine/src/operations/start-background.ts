@@ -23,8 +23,8 @@ const POLL_MS = 25;
 const BACKGROUND_CALLBACKS_MS = 90_000;
 const BACKGROUND_BLOBS_MS = 90_000;
 const MAX_WARNING_CHARACTERS = 4000;
-/** The values of the task's variables, which are in no file. */
-const VALUES = 'CAISSON_TASK_ENV';
+/** Where a background host gets the values of the task's variables, which are in no file and in no environment. */
+const VALUES_FD = 0;
 
 /** The background host did not accept the task; carries its message. */
 export class BackgroundRefusedError extends CaissonError {
@@ -79,28 +79,30 @@ export async function startBackground(
   const paths = backgroundPaths(stateDir, runId);
   mkdirSync(join(paths.request, '..'), { recursive: true, mode: 0o700 });
   const { env: values, ...written } = request;
-  const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify({ ...written, runId }));
+  const stored = { ...written, runId, ...(values === undefined ? {} : { env: namesOf(values) }) };
+  const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify(stored));
   await writeFileAtomic(paths.request, stamped, { mode: 0o600 });
   const logFd = openSync(paths.log, 'a', 0o600);
-  const env = {
-    ...definedOnly(engine.env),
-    ...(values === undefined ? {} : { [VALUES]: JSON.stringify(values) }),
-  };
   const pid = await startDetached({
     file: process.execPath,
     args: [...entry, 'host', runId, '--state-dir', stateDir],
     cwd: projectRoot,
-    env,
+    env: definedOnly(engine.env),
     logFd,
-  });
-  closeSync(logFd);
+    ...(values === undefined ? {} : { input: JSON.stringify(values) }),
+  })
+    .catch((error: unknown) => {
+      removeAll(paths);
+      throw error;
+    })
+    .finally(() => closeSync(logFd));
   const startTime = readProcess(pid)?.startTime ?? '0';
   while (engine.ledger.run(runId) === null) {
     const isAlive = isSameProcess(pid, startTime); // read first: its last message may come just before its end
     const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
     if (refusal !== null) {
       if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, meanwhile
-      for (const path of Object.values(paths)) removeFileSync(path); // we get the signal, and pass it on
+      removeAll(paths); // we get the signal, and pass it on
       const other = await findRunOfKey(engine, request); // another process was faster with the same key
       if (other !== null) return other;
       throw toError(refusal);
@@ -108,6 +110,14 @@ export async function startBackground(
     await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
   }
   return runId;
+}
+
+function namesOf(values: NonNullable<DispatchRequest['env']>): Record<string, string> {
+  return Object.fromEntries(Object.keys(values).map((name) => [name, '']));
+}
+
+function removeAll(paths: BackgroundPaths): void {
+  for (const path of Object.values(paths)) removeFileSync(path);
 }
 
 function toError({ refusal, ...info }: Refused): CaissonError {
@@ -179,7 +189,7 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 }
 
 /** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
-export function takeRequest({ stamp, config, env }: Engine, runId: string): DispatchRequest {
+export function takeRequest({ stamp, config }: Engine, runId: string): DispatchRequest {
   const paths = backgroundPaths(config.stateDir, runId);
   const stored = unlessErrno(() => readFileSync(paths.request, 'utf8'), null, 'ENOENT');
   if (stored === null)
@@ -191,17 +201,27 @@ export function takeRequest({ stamp, config, env }: Engine, runId: string): Disp
     });
   const text = stamp.unwrap(purposeOf(runId), stored);
   rmSync(paths.request);
-  const values = env[VALUES];
-  if (text !== null)
-    return parseRequest({
-      ...(JSON.parse(text) as object),
-      ...(values === undefined ? {} : { env: JSON.parse(values) as unknown }),
-    });
+  if (text !== null) {
+    const stored = JSON.parse(text) as { readonly env?: unknown };
+    return parseRequest(stored.env === undefined ? stored : { ...stored, env: readValues() });
+  }
   throw new BackgroundRefusedError({
     code: 'STATE_REFUSED',
     message: `${paths.request} was not written by this Caisson, and nothing was started`,
     retryable: false,
   });
+}
+
+function readValues(): unknown {
+  try {
+    return JSON.parse(readFileSync(VALUES_FD, 'utf8'));
+  } catch {
+    throw new BackgroundRefusedError({
+      code: 'BACKGROUND_DIED',
+      message: 'the command that started this host ended before it had passed the variables of the task',
+      retryable: true,
+    });
+  }
 }
 
 function purposeOf(runId: string): string {

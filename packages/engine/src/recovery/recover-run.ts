@@ -13,6 +13,7 @@ import { attemptKey, WorkerHandle } from '../compute/index.ts';
 import {
   type AttemptRemains,
   orWarn,
+  isForBranch,
   recordProcessesEnded,
   countLeftUsage,
   endingOfResult,
@@ -109,7 +110,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
   try {
-    remains = await remainsOf(rooms, launched);
+    remains = await remainsOf(rooms, launched, events);
   } catch (error) {
     // A workspace outside this state folder is not ours to save or to remove.
     await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
@@ -147,9 +148,9 @@ async function recoverAttempt(
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
-  const place = { runId: launched.runId ?? '', attempt };
-  recordProcessesEnded(rooms, record, place, await rooms.compute.stop(handleOf(launched)));
-  const remains = await remainsOf(rooms, launched);
+  const place = { runId: launched.runId ?? '', attempt, isForBranch: isForBranch(events) };
+  recordProcessesEnded(record, place, await rooms.compute.stop(handleOf(launched)));
+  const remains = await remainsOf(rooms, launched, events);
   const left = await keepLeftLines(record, remains, remains.paths.events, events, rooms.budget.cost);
   const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
@@ -174,7 +175,11 @@ async function recoverAttempt(
 }
 
 /** Throws when the attempt's workspace is not one of this state folder, as after a project was moved. */
-async function remainsOf(rooms: DispatchRooms, launched: Launched): Promise<AttemptRemains> {
+async function remainsOf(
+  rooms: DispatchRooms,
+  launched: Launched,
+  events: readonly StoredEvent[],
+): Promise<AttemptRemains> {
   const { attempt } = launched;
   const runId = launched.runId ?? '';
   const { stateDir } = rooms.settings;
@@ -186,6 +191,7 @@ async function remainsOf(rooms: DispatchRooms, launched: Launched): Promise<Atte
     attempt,
     paths: attemptPaths(stateDir, runId, attempt),
     workspace,
+    isForBranch: isForBranch(events),
     release: () => rooms.compute.release(handleOf(launched)),
   };
 }

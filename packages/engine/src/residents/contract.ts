@@ -116,7 +116,7 @@ export interface WorkerRuntime {
     order: Omit<Extract<ResidentOrder, { kind: 'turn' }>, 'kind' | 'id'>,
     onStep: (step: Extract<ResidentLine, { kind: 'step' }>) => void,
   ): RunningTurn;
-  /** Starts its worker, if it has none. False when there is no such key, or it is blocked. */
+  /** Starts its worker, if it has none; after a crash when its delay is over. False when there is no such key, or it takes no work. */
   start(key: string): Promise<boolean>;
   /** Finishes what is under way, then replaces the worker. */
   drain(key: string): Promise<void>;

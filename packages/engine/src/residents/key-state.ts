@@ -55,3 +55,12 @@ export function giveWork(worker: LiveWorker, work: Work): void {
 export function waitToRespawn({ clock, limits }: KeyRooms, onOver: () => void): KeyState {
   return { kind: 'waiting', cancel: clock.setTimer(limits.respawnMs, onOver) };
 }
+
+/** Resolves when they are gone. */
+export async function endWorkers(
+  workers: readonly LiveWorker[],
+  end: (worker: LiveWorker) => void,
+): Promise<void> {
+  for (const worker of workers) end(worker);
+  await Promise.all(workers.map(({ ended }) => ended));
+}

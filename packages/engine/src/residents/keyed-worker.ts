@@ -4,6 +4,7 @@ import type { ResidentPlan } from './contract.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { describeEnding, type Problems } from './describe-problems.ts';
 import {
+  endWorkers,
   findRefusal,
   giveWork,
   IDLE,
@@ -49,9 +50,7 @@ export class KeyedWorker {
   }
 
   get underWay(): number {
-    return this.#succession
-      .workers(this.worker)
-      .reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
+    return this.#workers.reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
   }
 
   get #workers(): LiveWorker[] {
@@ -120,11 +119,16 @@ export class KeyedWorker {
     return this.drain();
   }
 
+  /** A worker without work, unless it takes none; after a crash it waits for the delay, and the crash counts (RE4). */
+  need(): boolean {
+    const takesWork = (this.#closed ?? findRefusal(this.#state)) === null;
+    if (takesWork) this.#goOn({ isNeeded: (this.#isWanted = true) });
+    return takesWork;
+  }
+
   async restart(): Promise<void> {
     this.reset({ isBlockKept: true });
-    const workers = this.#workers;
-    for (const worker of workers) worker.kill();
-    await Promise.all(workers.map(({ ended }) => ended));
+    await endWorkers(this.#workers, (worker) => worker.kill());
     this.#endWait();
     this.#goOn({ isNeeded: true });
   }
@@ -152,8 +156,7 @@ export class KeyedWorker {
     const workers = this.#workers;
     if (this.worker !== null) this.#state = { kind: 'draining', worker: this.worker };
     this.#succession.endTrial();
-    for (const worker of workers) end(worker);
-    await Promise.all(workers.map(({ ended }) => ended));
+    await endWorkers(workers, end);
   }
 
   /** Starts what is needed: a worker for the work, or a trial of a changed plan. */
@@ -162,8 +165,7 @@ export class KeyedWorker {
     if (this.#state.kind === 'ready')
       this.#succession.consider(this.#state.worker, this.plan, () => this.#launch());
     else if (this.#state.kind === 'idle' && isNeeded && !this.#succession.isClearing)
-      // RE2
-      this.#state = { kind: 'starting', worker: this.#launch() };
+      this.#state = { kind: 'starting', worker: this.#launch() }; // RE2
   }
 
   #launch(): LiveWorker {
@@ -241,9 +243,8 @@ export class KeyedWorker {
     this.#goOn();
   }
 
-  /** RE3. */
   #sendAgain(work: Work, ending: ResidentEnding): void {
-    if (this.#closed === null && isRepeated(work)) this.submit(work);
+    if (this.#closed === null && isRepeated(work)) this.submit(work); // RE3
     else failWork(work, { kind: 'crashed', detail: describeEnding(ending) });
   }
 }

@@ -74,6 +74,26 @@ it.each([
   });
 });
 
+it.each([
+  '{"kind":"pinned"}',
+  '{"kind":"computed"}',
+  '{"kind":"logged","text":{"toString":1}}',
+  '{"kind":"undelivered"}',
+  '{"kind":"turned"}',
+  '{"kind":"step"}',
+  '{"kind":"loaded","problem":1}',
+])('a sense that says %s to the main thread says nothing', async (line) => {
+  const { resident } = await serve(
+    senseThat(
+      `parentPort.postMessage('${line}'); emit('n', n += 1);`,
+      `import { parentPort } from 'node:worker_threads'; let n = 0;`,
+    ),
+  );
+  for (const n of [1, 2])
+    expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: n }]);
+  expect((await resident.compute('fine')).signals).toEqual([{ name: 'fine', payload: null }]);
+});
+
 it('a sense that stops when its signal is aborted keeps its thread', async () => {
   const { resident } = await serve(
     senseThat(

@@ -43,6 +43,11 @@ const CODE = `
     'patches globals': () => { JSON.stringify = () => 'x'; JSON.parse = () => null; globalThis.setTimeout = null; return 'well'; },
     'writes garbage to its channel': async () => { writeSync(3, 'garbage\\n'); await forever(); },
     'floods its channel': async () => { try { for (;;) writeSync(3, 'x'.repeat(65536)); } catch {} await forever(); },
+    'posts a pin without members': () => { parentPort.postMessage('{"kind":"pinned"}'); return 'well'; },
+    'posts an end without signals': () => {
+      for (const kind of ['computed', 'turned']) parentPort.postMessage(JSON.stringify({ kind }));
+      return 'well';
+    },
     'floods the main thread': () => { for (;;) parentPort.postMessage('x'.repeat(65536)); },
     'stops its process': async () => { process.kill(process.pid, 'SIGSTOP'); await forever(); },
     'kills its process': async () => { process.kill(process.pid, 'SIGKILL'); await forever(); },
@@ -66,6 +71,8 @@ const CASES: readonly [harm: string, sense: string, role: string, ending?: RegEx
   ['forks and detaches', 'well', 'well'],
   ['keeps a socket open', 'well', 'well'],
   ['patches globals', 'well', 'well'],
+  ['posts a pin without members', 'well', 'well'],
+  ['posts an end without signals', 'well', 'well'],
   ['writes garbage to its channel', 'crashed', 'crashed', /^protocol$/],
   ['floods its channel', 'crashed', 'crashed', /^protocol$/],
   ['floods the main thread', 'crashed', 'crashed', /^(?:memory|signal|unresponsive)$/],

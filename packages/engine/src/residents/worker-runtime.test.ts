@@ -147,6 +147,9 @@ test('the crash limit is that of the plan, also of a changed one; a key is start
   expect([runtime.view(SENSES)?.state, starter.guests.length]).toEqual(['ready', 1]);
   starter.newest().end();
   await settle();
+  expect(await runtime.start(SENSES)).toBe(true);
+  await settle();
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'waiting', crashes: 1, starts: 1 });
   await advance(1000);
   runtime.declare(limited(2, 'two'), kept);
   await settle();

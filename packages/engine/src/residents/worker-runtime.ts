@@ -94,10 +94,8 @@ class KeyedRuntime implements WorkerRuntime {
     };
   }
 
-  async start(key: string): Promise<boolean> {
-    const found = this.#keys.get(key);
-    if (found?.worker === null) await found.restart();
-    return found !== undefined && found.worker !== null;
+  start(key: string): Promise<boolean> {
+    return Promise.resolve(this.#keys.get(key)?.need() === true);
   }
 
   async drain(key: string): Promise<void> {

@@ -47,14 +47,19 @@ export function startChild(options: ChildOptions): Promise<Child> {
   });
 }
 
-/** Starts a process that outlives us: no pipe, not our session. Resolves with its pid. */
-export function startDetached(options: ChildOptions & { logFd: number }): Promise<number> {
+/** Starts a process that outlives us: not our session, and no pipe but that of its `input`. Resolves with its pid. */
+export function startDetached({
+  input,
+  ...options
+}: ChildOptions & { readonly logFd: number; readonly input?: string }): Promise<number> {
   const process = spawn(options.file, [...options.args], {
     cwd: options.cwd,
     env: { ...options.env },
     detached: true,
-    stdio: ['ignore', options.logFd, options.logFd],
+    stdio: [input === undefined ? 'ignore' : 'pipe', options.logFd, options.logFd],
   });
+  process.stdin?.on('error', () => undefined); // a child that died before reading says so itself
+  process.stdin?.end(input);
   return new Promise((resolve, reject) => {
     process.once('error', reject);
     process.once('spawn', () => {

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accepted, fact, finished } from '../fixtures/sample-events.ts';
+import { hashEvent, toChainEvent } from '../event-record.ts';
 import { LedgerCorruptError, openLedger } from '../index.ts';
 
 const UNLOCK = 'DROP TRIGGER events_never_change; DROP TRIGGER events_never_go;';
@@ -81,6 +82,29 @@ describe('a damaged ledger file', () => {
     expect(ledger.verifyRun('run_a').ok).toBe(false);
     expect(ledger.verifyRun('run_b')).toMatchObject({ ok: true, count: 3 });
     expect(ledger.verifyAll().ok).toBe(false);
+    await ledger.close();
+  });
+
+  test('an edited last event, or cursor, of a long run is named when it is read in pages', async () => {
+    const ledger = openLedger(file);
+    await ledger.append(Array.from({ length: 597 }, () => fact('run_b')));
+    const walk = async (after: number, size: number): Promise<number> => {
+      let count = 0;
+      for await (const page of ledger.pageRun('run_b', after, size)) count += page.length;
+      return count;
+    };
+    expect([await walk(0, 100), await walk(7, 100)]).toEqual([600, 593]);
+    tamper(file, `${UNLOCK} UPDATE events SET data = '{"marker":"forged"}' WHERE run = 'run_b' AND seq = 7`);
+    await expect(walk(7, 100)).rejects.toMatchObject({ runId: 'run_b', seq: 7 });
+    // A forged event whose hash fits, where nothing follows that would not.
+    const [last] = ledger.read({ runId: 'run_b', after: 599 });
+    if (last === undefined) throw new Error('it has 600 events');
+    const hash = hashEvent({ ...toChainEvent(last), data: { marker: 'forged' } });
+    tamper(
+      file,
+      `UPDATE events SET data = '{"marker":"forged"}', hash = '${hash}' WHERE run = 'run_b' AND seq = 600`,
+    );
+    await expect(walk(300, 100)).rejects.toThrow('recorded head');
     await ledger.close();
   });
 

@@ -1,9 +1,9 @@
 // A page of runs as one query. Each order has an index, and so has each condition together with the order of acceptance,
 // so that SQLite reads a page and no more. A condition with `+` is only checked: its index would need a sort of all that it
-// finds.
+// finds; so it is beside an index of few runs.
 
 import { definedOnly } from '@caisson/protocol';
-import type { RunFilter } from '../run-filter.ts';
+import { isOfFew, type RunFilter } from '../run-filter.ts';
 
 export interface Query {
   readonly sql: string;
@@ -20,7 +20,7 @@ export function selectRuns(filter: RunFilter): Query {
   const statuses = [...new Set(filter.status === undefined ? [] : [filter.status].flat())];
   const common = commonConditions(filter, keys);
   // A page of each status, and of those the first: the page of all would be sorted whole.
-  if (statuses.length > 1 && filter.limit !== undefined && keys.length === 1) {
+  if (statuses.length > 1 && !isOfFew(filter) && filter.limit !== undefined && keys.length === 1) {
     const pages = statuses.map((status) => selectPage([['status = ?', status], ...common], filter, keys));
     const all = pages.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ALL ');
     return {
@@ -28,7 +28,7 @@ export function selectRuns(filter: RunFilter): Query {
       values: [...pages.flatMap(({ values }) => values), filter.limit],
     };
   }
-  const free = keys.length > 1 ? '+' : '';
+  const free = keys.length > 1 || isOfFew(filter) ? '+' : '';
   const ofStatus: Condition[] =
     statuses.length === 0 ? [] : [[`${free}status IN (${statuses.map(() => '?').join(', ')})`, ...statuses]];
   return selectPage([...ofStatus, ...common], filter, keys);
@@ -71,14 +71,15 @@ function orderBy({ newestFirst }: RunFilter, keys: readonly string[]): string {
 function commonConditions(filter: RunFilter, keys: readonly string[]): Condition[] {
   const free = keys.length > 1 ? '+' : '';
   const { unsealed, ids, since, until, text, after, upTo, order } = filter;
-  const equal = (column: string, value: string | undefined): Condition[] =>
-    value === undefined ? [] : [[`${free}${column} = ?`, value]];
+  const equal = (column: string, value: string | undefined, only = free): Condition[] =>
+    value === undefined ? [] : [[`${only}${column} = ?`, value]];
+  const wide = isOfFew(filter) ? '+' : free;
   const columns = keys.join(', ');
   const beyond = filter.newestFirst === true ? '<' : '>';
   return [
-    ...equal('session', filter.session),
-    ...equal('agent', filter.agent),
-    ...equal('runtime', filter.runtime),
+    ...equal('session', filter.session, wide),
+    ...equal('agent', filter.agent, wide),
+    ...equal('runtime', filter.runtime, wide),
     ...equal('continues', filter.continues),
     ...equal('idempotency_key', filter.idempotencyKey),
     ...equal('waiting_branch', filter.waitingBranch),

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { isRecord, type GuestFailure } from '@caisson/protocol';
 import { describeThrown } from './describe-thrown.ts';
 import type { PinnedFileStore } from './pinned-files.ts';
+import { readThreadLine } from './read-thread-line.ts';
 import type { ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
 
 /** A thread that is terminated is gone in a moment, unless a system call holds it. */
@@ -68,7 +69,7 @@ export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOpt
     onEnded: () => undefined,
   };
   worker.on('message', (text: unknown) => {
-    const line = parseLine(text);
+    const line = readThreadLine(text, start.name);
     if (line?.kind === 'pinned') pinned.add(line);
     else if (line !== null) thread.onLine(line);
   });
@@ -80,15 +81,4 @@ function describeDeath(error: unknown): GuestFailure {
   return isMemory
     ? { kind: 'memory', detail: 'its heap is exhausted' }
     : { kind: 'threw', detail: describeThrown(error) };
-}
-
-/** The user's code could post anything itself; the worker outside checks the rest. */
-function parseLine(text: unknown): ThreadLine | null {
-  if (typeof text !== 'string') return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && typeof value['kind'] === 'string' ? (value as unknown as ThreadLine) : null;
-  } catch {
-    return null; // only the user's own code posts what is no JSON
-  }
 }
