@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { startModelServer } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BIN, createProject, until, type Project } from './project.ts';
 
@@ -56,7 +57,7 @@ async function send(url: string, method: string, path: string, asking: Asking): 
 }
 
 async function openFace(config = ''): Promise<Face> {
-  const project = createProject(config === '' ? {} : { config });
+  const project = createProject({ env: { MODEL_KEY: 'scripted-key' }, ...(config === '' ? {} : { config }) });
   const opened = await project.caisson('ui', '--no-open', '-o', 'json');
   onTestFinished(async () => void (await project.caisson('down', '--now')));
   const { url, link } = JSON.parse(opened.stdout) as { url: string; link: string };
@@ -216,6 +217,9 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
         statuses.push((await ask(method, path, { token, body })).status);
       expect([what, ...statuses]).toEqual([what, ...expected]);
     }
+    const rotated = await ask('POST', '/v1/session/rotation', { token: run, body: {} });
+    expect([rotated.status, rotated.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect((await ask('GET', '/v1/runs', { token: run })).status).toBe(200);
     const own = await ask('POST', '/v1/runs', { body: { ...plain, caller: { cwd: '/', env: {} } } });
     expect([own.status, own.json()['message']]).toEqual([400, 'caller is only for callers on the socket']);
 
@@ -230,6 +234,32 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect((await project.caisson('tokens', 'create', 'x', '--scope', 'all')).stderr).toContain(
       'there is no scope all',
     );
+  });
+
+  it('a token for runs continues and retries those of agents, with a conversation that the project has recorded', async () => {
+    const model = await startModelServer({ script: [{ when: 'work', turns: [{ say: 'done' }] }] });
+    onTestFinished(() => model.stop());
+    const native = `native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: scripted }`;
+    const { project, ask } = await openFace(`runtime: native\nruntimes:\n  ${native}\n`);
+    const made = await project.caisson('tokens', 'create', '--scope', 'run', '-o', 'json');
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const start = async (request: unknown): Promise<{ status: number; runId: string }> => {
+      const answer = await ask('POST', '/v1/runs', { token, body: { request } });
+      return { status: answer.status, ...(answer.json() as { runId: string }) };
+    };
+    const { runId } = await start({ task: 'work' });
+    await project.caisson('logs', '-f', runId);
+    const goOn = async (text: string | null): Promise<Record<string, unknown>> =>
+      (await ask('POST', `/v1/runs/${runId}/continuation`, { token, body: { text } })).json();
+    const next = await goOn('work on');
+    expect(next).toMatchObject({ keepWork: runId, resume: { sessionId: expect.any(String) } });
+    for (const request of [next, await goOn(null)]) {
+      const started = await start(request);
+      expect([started.status, started.runId]).toEqual([201, expect.any(String)]);
+    }
+    const madeUp = { sessionId: '--add-dir=/' };
+    expect((await start({ ...next, resume: madeUp })).status).toBe(403);
+    expect((await start({ ...next, continues: undefined })).status).toBe(403);
   });
 
   it('records who decided, whichever way it came', async () => {

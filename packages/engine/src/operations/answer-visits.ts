@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Caller, Scope } from '@caisson/protocol';
+import type { DispatchRequest } from '../admission/index.ts';
 import { createApi, createAttachments, sendProblem, type ApiHost, type Entrance } from '../api/index.ts';
 import { bundlePath } from '../composition/bundle-path.ts';
 import { readHostEnvironment } from '../config/index.ts';
@@ -21,6 +22,7 @@ import {
   type Visitor,
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
+import { resumesAsRecorded } from './continue-run.ts';
 import { MCP_PATH, type DaemonMcp } from './daemon-mcp.ts';
 import { recordAct, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
@@ -116,6 +118,8 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
+      if (operation === 'dispatch' && !(await resumesAsRecorded(engine, input['request'] as DispatchRequest)))
+        requireScope(visitor, 'admin');
       if (request.method !== 'GET' && request.method !== 'HEAD')
         await recordAct(engine, actorOf(visitor), operation, input);
     },
