@@ -14,11 +14,14 @@ export interface SpentHere {
   /** Throws GrantExceededError where the server has as many runs under way as it may. */
   leftUsd(caisson: Pick<Caisson, 'runs'>): Promise<number | null>;
   started(runId: string, started: Started): void;
+  /** One at a time, over all tools and sessions: two that look together would both get what is left. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export function createSpentHere(totalUsd: number | null): SpentHere {
   const open = new Map<string, Started>();
   let endedUsd = 0;
+  let last: Promise<unknown> = Promise.resolve();
 
   /** An ended run counts with its cost, and where that is unknown with all that it was allowed. */
   const settle = async (caisson: Pick<Caisson, 'runs'>): Promise<void> => {
@@ -45,5 +48,10 @@ export function createSpentHere(totalUsd: number | null): SpentHere {
       return Math.max(0, totalUsd - endedUsd - reservedUsd);
     },
     started: (runId, started) => void open.set(runId, started),
+    inTurn(work) {
+      const done = last.then(work);
+      last = done.catch(() => undefined);
+      return done;
+    },
   };
 }
