@@ -6,6 +6,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { startModelServer } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -432,6 +433,27 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     const { url: elsewhere } = JSON.parse(moved.stdout) as { url: string };
     expect(elsewhere).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/$/);
     expect((await send(elsewhere, 'GET', '/v1/runs', {})).status).toBe(401);
+
+    await project.caisson('ui', '--stop');
+    const socketPath = join(project.root, '.caisson/runtime/daemon.sock');
+    const order = async (): Promise<string> => {
+      const asked = httpRequest({ socketPath, method: 'POST', path: '/v1/face', agent: false });
+      asked.end('{}');
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return (JSON.parse(String(Buffer.concat(await response.toArray()))) as { url: string }).url;
+    };
+    const [one, two] = await Promise.all([order(), order()]);
+    expect(one).toBe(two);
+    await project.caisson('down', '--now');
+
+    // As the version before this one kept it.
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    const { port } = new URL(one);
+    db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('face', 'listen', port);
+    db.close();
+    await project.caisson('up', '-d');
+    const status = JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as { url?: string };
+    expect(status.url).toBe(`http://127.0.0.1:${port}/`);
   });
 
   it('beyond the loopback address there is only HTTPS, under its own names', async () => {
@@ -464,6 +486,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       `ask -H "authorization: Bearer $token" -H 'origin: http://dash.example:8443' ${url}/v1/runs`,
       `ask -H "authorization: Bearer $token" -H 'origin: ${url}' ${url}/v1/runs`,
       'curl -sS http://192.0.2.7:8443/v1/runs 2>/dev/null || echo no plain HTTP',
+      `echo broken > '${folder}/cert.pem'; caisson reload 2>&1`,
     ];
     const namespace = process.geteuid?.() === 0 ? ['--net'] : ['--user', '--map-root-user', '--net'];
     const { stdout } = await promisify(execFile)('unshare', [...namespace, 'bash', '-c', lines.join('\n')], {
@@ -472,7 +495,15 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     });
     const [printed = '', ...answers] = stdout.trim().split(/\n(?=\d{3}\n)|(?<=\d{3})\n/);
     expect(JSON.parse(printed)).toMatchObject({ url: `${url}/` });
-    expect(answers).toEqual(['401', '200', '200', '421', '403', '200', 'no plain HTTP']);
+    expect(answers).toEqual([
+      '401',
+      '200',
+      '200',
+      '421',
+      '403',
+      '200',
+      expect.stringMatching(/^no plain HTTP\nwarning: .* keeps its certificate: .*\nNothing has changed\.$/),
+    ]);
     project.write('caisson.yaml', 'api: { listen: "0.0.0.0:8443" }\n');
     expect((await project.caisson('runs')).stderr).toContain('api cannot be set by a project');
     project.write('caisson.yaml', '');

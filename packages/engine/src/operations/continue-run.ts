@@ -34,7 +34,7 @@ export async function describeContinuation(
   return text === null ? describeRetry(engine, runId, changes) : describeNext(engine, runId, text, changes);
 }
 
-/** Whether it resumes nothing, or what the run that it continues left: not a name or a usage that somebody made up. */
+/** Whether it resumes nothing, or a conversation as the run that it continues has recorded it, usage included. */
 export async function resumesAsRecorded(
   engine: Engine,
   { continues, resume }: DispatchRequest,

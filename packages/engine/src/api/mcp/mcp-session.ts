@@ -138,7 +138,7 @@ function offerTools(server: Server, tools: readonly McpTool[], life: Life): void
       begun
         .then(
           ({ taskId }) => carryOutTask(tool, params.arguments, { taskId, taskStore, call, life }),
-          () => undefined, // the client is told below
+          () => undefined, // the client gets the error below
         )
         .finally(counted.over),
     );

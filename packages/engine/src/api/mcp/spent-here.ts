@@ -1,4 +1,5 @@
 /** What the runs of one server have spent, or may still spend. */
+import { createSequence } from '@caisson/ground';
 import type { Caisson } from '../../caisson-contract.ts';
 import { GrantExceededError } from './errors.ts';
 
@@ -21,7 +22,6 @@ export interface SpentHere {
 export function createSpentHere(totalUsd: number | null): SpentHere {
   const open = new Map<string, Started>();
   let endedUsd = 0;
-  let last: Promise<unknown> = Promise.resolve();
 
   /** An ended run counts with its cost, and where that is unknown with all that it was allowed. */
   const settle = async (caisson: Pick<Caisson, 'runs'>): Promise<void> => {
@@ -48,10 +48,6 @@ export function createSpentHere(totalUsd: number | null): SpentHere {
       return Math.max(0, totalUsd - endedUsd - reservedUsd);
     },
     started: (runId, started) => void open.set(runId, started),
-    inTurn(work) {
-      const done = last.then(work);
-      last = done.catch(() => undefined);
-      return done;
-    },
+    inTurn: createSequence(),
   };
 }
