@@ -295,9 +295,15 @@ describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => 
         /^error: the daemon of this project has another version .*does not understand\. Replace it: .*--replace/,
       );
     const serving = { ...status, phase: 'serving' };
-    expect(await refused({ ...serving, adoptionVersion: 2 }, 'up', '-d', '--replace')).toContain(
-      'their workers speak version 2 of adoption',
-    );
+    for (const answered of [serving, unknown])
+      expect(await refused({ ...answered, adoptionVersion: 2 }, 'up', '-d', '--replace')).toContain(
+        'their workers speak version 2 of adoption',
+      );
+    const own = join(project.env['HOME'] ?? '', '.config/caisson');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'config.yaml'), 'api: { listen: "192.0.2.7:8443" }\n');
+    expect(await refused(serving, 'up', '-d', '--replace')).toContain('there is no certificate');
+    rmSync(join(own, 'config.yaml'));
     writeFileSync(join(project.root, 'caisson.yaml'), 'limits: { concurrency: many }\n');
     expect(await refused(serving, 'up', '-d', '--replace')).toContain('limits.concurrency');
     rmSync(join(project.root, 'caisson.yaml'));
@@ -312,6 +318,13 @@ describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => 
       /version 9\.9\.9.*it was not changed\. Replace the daemon: caisson up -d --replace/,
     );
     expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: form });
+    later.kill('SIGSTOP');
+    expect(await refused(serving, 'down')).toMatch(/is stopped .*kill -CONT .*--replace/);
+    const gone = once(later, 'exit');
+    // The next one cannot open this ledger: its rows are of the form of this version already.
+    const { stderr } = await call(project, project.env, 'up', '-d', '--replace');
+    expect(stderr).toContain(`note: ended pid ${later.pid}`);
+    expect(await gone).toEqual([null, 'SIGKILL']);
   });
 });
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -90,6 +91,15 @@ async function ask({ root }: Project, method: string, path: string, body = ''): 
 }
 
 describe('a daemon', { timeout: LIMIT_MS }, () => {
+  it('obeys the order to end although who gave it cannot be recorded: the ledger is locked', async () => {
+    const { project, pid } = await serve();
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    db.exec('BEGIN IMMEDIATE');
+    const answer = await ask(project, 'POST', '/v1/stop', '{"now":true}').finally(() => db.close());
+    expect(answer.status).toBe(202);
+    await until('it has ended', () => isGone(pid));
+  });
+
   it('takes the same words as without it: what a person does with an ended run', async () => {
     const { project } = await serve();
     const made = async (name: string): Promise<string> =>

@@ -6,7 +6,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { startModelServer } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BIN, createProject, until, type Project } from './project.ts';
 
@@ -56,7 +58,7 @@ async function send(url: string, method: string, path: string, asking: Asking): 
 }
 
 async function openFace(config = ''): Promise<Face> {
-  const project = createProject(config === '' ? {} : { config });
+  const project = createProject({ env: { MODEL_KEY: 'scripted-key' }, ...(config === '' ? {} : { config }) });
   const opened = await project.caisson('ui', '--no-open', '-o', 'json');
   onTestFinished(async () => void (await project.caisson('down', '--now')));
   const { url, link } = JSON.parse(opened.stdout) as { url: string; link: string };
@@ -216,6 +218,9 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
         statuses.push((await ask(method, path, { token, body })).status);
       expect([what, ...statuses]).toEqual([what, ...expected]);
     }
+    const rotated = await ask('POST', '/v1/session/rotation', { token: run, body: {} });
+    expect([rotated.status, rotated.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect((await ask('GET', '/v1/runs', { token: run })).status).toBe(200);
     const own = await ask('POST', '/v1/runs', { body: { ...plain, caller: { cwd: '/', env: {} } } });
     expect([own.status, own.json()['message']]).toEqual([400, 'caller is only for callers on the socket']);
 
@@ -230,6 +235,32 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect((await project.caisson('tokens', 'create', 'x', '--scope', 'all')).stderr).toContain(
       'there is no scope all',
     );
+  });
+
+  it('a token for runs continues and retries those of agents, with a conversation that the project has recorded', async () => {
+    const model = await startModelServer({ script: [{ when: 'work', turns: [{ say: 'done' }] }] });
+    onTestFinished(() => model.stop());
+    const native = `native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: scripted }`;
+    const { project, ask } = await openFace(`runtime: native\nruntimes:\n  ${native}\n`);
+    const made = await project.caisson('tokens', 'create', '--scope', 'run', '-o', 'json');
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const start = async (request: unknown): Promise<{ status: number; runId: string }> => {
+      const answer = await ask('POST', '/v1/runs', { token, body: { request } });
+      return { status: answer.status, ...(answer.json() as { runId: string }) };
+    };
+    const { runId } = await start({ task: 'work' });
+    await project.caisson('logs', '-f', runId);
+    const goOn = async (text: string | null): Promise<Record<string, unknown>> =>
+      (await ask('POST', `/v1/runs/${runId}/continuation`, { token, body: { text } })).json();
+    const next = await goOn('work on');
+    expect(next).toMatchObject({ keepWork: runId, resume: { sessionId: expect.any(String) } });
+    for (const request of [next, await goOn(null)]) {
+      const started = await start(request);
+      expect([started.status, started.runId]).toEqual([201, expect.any(String)]);
+    }
+    const madeUp = { sessionId: '--add-dir=/' };
+    expect((await start({ ...next, resume: madeUp })).status).toBe(403);
+    expect((await start({ ...next, continues: undefined })).status).toBe(403);
   });
 
   it('records who decided, whichever way it came', async () => {
@@ -402,6 +433,27 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     const { url: elsewhere } = JSON.parse(moved.stdout) as { url: string };
     expect(elsewhere).toMatch(/^http:\/\/127\.0\.0\.2:\d+\/$/);
     expect((await send(elsewhere, 'GET', '/v1/runs', {})).status).toBe(401);
+
+    await project.caisson('ui', '--stop');
+    const socketPath = join(project.root, '.caisson/runtime/daemon.sock');
+    const order = async (): Promise<string> => {
+      const asked = httpRequest({ socketPath, method: 'POST', path: '/v1/face', agent: false });
+      asked.end('{}');
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      return (JSON.parse(String(Buffer.concat(await response.toArray()))) as { url: string }).url;
+    };
+    const [one, two] = await Promise.all([order(), order()]);
+    expect(one).toBe(two);
+    await project.caisson('down', '--now');
+
+    // As the version before this one kept it.
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    const { port } = new URL(one);
+    db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('face', 'listen', port);
+    db.close();
+    await project.caisson('up', '-d');
+    const status = JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as { url?: string };
+    expect(status.url).toBe(`http://127.0.0.1:${port}/`);
   });
 
   it('beyond the loopback address there is only HTTPS, under its own names', async () => {
@@ -434,6 +486,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       `ask -H "authorization: Bearer $token" -H 'origin: http://dash.example:8443' ${url}/v1/runs`,
       `ask -H "authorization: Bearer $token" -H 'origin: ${url}' ${url}/v1/runs`,
       'curl -sS http://192.0.2.7:8443/v1/runs 2>/dev/null || echo no plain HTTP',
+      `echo broken > '${folder}/cert.pem'; caisson reload 2>&1`,
     ];
     const namespace = process.geteuid?.() === 0 ? ['--net'] : ['--user', '--map-root-user', '--net'];
     const { stdout } = await promisify(execFile)('unshare', [...namespace, 'bash', '-c', lines.join('\n')], {
@@ -442,7 +495,15 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     });
     const [printed = '', ...answers] = stdout.trim().split(/\n(?=\d{3}\n)|(?<=\d{3})\n/);
     expect(JSON.parse(printed)).toMatchObject({ url: `${url}/` });
-    expect(answers).toEqual(['401', '200', '200', '421', '403', '200', 'no plain HTTP']);
+    expect(answers).toEqual([
+      '401',
+      '200',
+      '200',
+      '421',
+      '403',
+      '200',
+      expect.stringMatching(/^no plain HTTP\nwarning: .* keeps its certificate: .*\nNothing has changed\.$/),
+    ]);
     project.write('caisson.yaml', 'api: { listen: "0.0.0.0:8443" }\n');
     expect((await project.caisson('runs')).stderr).toContain('api cannot be set by a project');
     project.write('caisson.yaml', '');

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectMcpHttp, type McpClient } from './mcp-client.ts';
 import { createProject, type Project } from './project.ts';
@@ -102,6 +102,27 @@ describe('/mcp of a daemon', { timeout: 120_000 }, () => {
     expect(await starter.refusal('dispatch', { ...shell('true'), secrets: {} })).toMatchObject({
       code: 'USAGE',
     });
+  });
+
+  it('a token has so many tasks and sessions, and takes those of no other', async () => {
+    const { url, token } = await serve();
+    const [read, run] = [await token('read'), await token('run')];
+    const starter = await connectMcpHttp(url, run.token);
+    const { runId } = await starter.call('dispatch', shell('sleep 60'));
+    const reader = await connectMcpHttp(url, read.token);
+    const wait = async (ttl: number, { client } = reader): Promise<number | null> => {
+      const params = { name: 'wait', arguments: { run: runId }, task: { ttl } };
+      return (await client.request({ method: 'tools/call', params }, CreateTaskResultSchema)).task.ttl;
+    };
+    expect(await wait(0, starter)).toBe(1000);
+    expect(await wait(1e12)).toBe(24 * 3_600_000);
+    for (let count = 1; count < 16; count += 1) await wait(600_000);
+    await expect(wait(600_000)).rejects.toThrow('16 tasks under way');
+
+    const idle = await connectMcpHttp(url, read.token);
+    for (let count = 2; count < 17; count += 1) await connectMcpHttp(url, read.token);
+    await expect(idle.client.listTools()).rejects.toThrow('Session not found');
+    for (const { client } of [reader, starter]) expect((await client.listTools()).tools).not.toEqual([]);
   });
 
   it('a session is of its token alone, and ends with it', async () => {

@@ -78,5 +78,7 @@ export const ReloadReport = z.object({
   needsRestart: z.array(z.string()),
   /** Residents that were replaced, or are being replaced. */
   residents: z.optional(z.array(z.string())),
+  /** What could not be renewed, and goes on as it was. */
+  warnings: z.optional(z.array(z.string())),
 });
 export type ReloadReport = z.infer<typeof ReloadReport>;

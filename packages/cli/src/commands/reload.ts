@@ -14,6 +14,7 @@ export const command = defineCommand({
   examples: [{ line: 'caisson reload', says: 'After a change of caisson.yaml: what is different now?' }],
   async run({ options, output }) {
     const report = await reloadDaemon({ stateDir: options['state-dir'] });
+    for (const warning of report.warnings ?? []) output.note(`warning: ${warning}`);
     output.result(report, () => format(report));
     return EXIT_CODES.finished;
   },

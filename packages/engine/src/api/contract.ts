@@ -77,7 +77,11 @@ export interface Entrance {
   /** Throws where this visitor may not ask for it with any input: before a body is read. Absent where nobody is refused. */
   admitBody?(request: IncomingMessage, operation: OperationName): void;
   /** Throws where this visitor may not ask for it. Absent where nobody is refused. */
-  admit?(request: IncomingMessage, operation: OperationName, input: Readonly<Record<string, unknown>>): void;
+  admit?(
+    request: IncomingMessage,
+    operation: OperationName,
+    input: Readonly<Record<string, unknown>>,
+  ): void | Promise<void>;
   /** Records who asks for a change, right before it is made: never for a repeat that only gets the kept answer (A7). */
   record(
     request: IncomingMessage,

@@ -33,7 +33,7 @@ export async function readInput<S extends z.ZodMiniType>(
   const given = caller === undefined ? sent : asVisitor(sent, schema, caller);
   const parsed = schema.safeParse(given);
   if (!parsed.success) throw new InputInvalidError(explain(parsed.error.issues[0]));
-  entrance.admit?.(incoming, name, parsed.data as Record<string, unknown>);
+  await entrance.admit?.(incoming, name, parsed.data as Record<string, unknown>);
   return parsed.data;
 }
 

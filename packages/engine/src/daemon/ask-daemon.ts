@@ -15,7 +15,7 @@ import {
 import * as z from 'zod/mini';
 import { FACE_PATH } from './control-routes.ts';
 import { SOCKET_NAME } from './daemon-socket.ts';
-import { DaemonRefusedError, DaemonSilentError, OtherDaemonError } from './errors.ts';
+import { DaemonRefusedError, DaemonSilentError, OtherDaemonError, type SaidRuns } from './errors.ts';
 
 const ANSWER_LIMIT_MS = 3000;
 /** A configuration may be on a slow disk. */
@@ -43,11 +43,18 @@ export async function askToEndFace(stateDir: string): Promise<void> {
   await ask(stateDir, { method: 'DELETE', path: FACE_PATH });
 }
 
+/** The part of a status that replacing needs. */
+const RunsPart: z.ZodMiniType<SaidRuns> = z.object({
+  running: z.optional(z.int()),
+  adoptionVersion: z.optional(z.int()),
+});
+
 /** Throws OtherDaemonError for what another version says. */
 function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): T {
   const read = z.safeParse(schema, answer);
   if (read.success) return read.data;
-  throw new OtherDaemonError(z.safeParse(DaemonIdentity, answer).data ?? null);
+  const identity = z.safeParse(DaemonIdentity, answer).data ?? null;
+  throw new OtherDaemonError(identity, z.safeParse(RunsPart, answer).data);
 }
 
 interface Asked {

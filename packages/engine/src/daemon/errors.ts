@@ -33,13 +33,20 @@ export class DaemonRefusedError extends CaissonError {
   }
 }
 
+export interface SaidRuns {
+  readonly running?: number | undefined;
+  readonly adoptionVersion?: number | undefined;
+}
+
 /** The daemon's answer has a form that this version does not know. */
 export class OtherDaemonError extends CaissonError {
   readonly code = 'DAEMON_VERSION';
 
   readonly identity: DaemonIdentity | null;
+  /** What it says about its runs, as far as that can be read. */
+  readonly runs: SaidRuns;
 
-  constructor(identity: DaemonIdentity | null) {
+  constructor(identity: DaemonIdentity | null, runs: SaidRuns = {}) {
     const who =
       identity === null ? 'has another version' : `has another version (${describeDaemon(identity)})`;
     super(`the daemon of this project ${who}, whose answer this one does not understand`, {
@@ -47,6 +54,7 @@ export class OtherDaemonError extends CaissonError {
         'Replace it: caisson up -d --replace; its running agents go on. Or use the version that started it.',
     });
     this.identity = identity;
+    this.runs = runs;
   }
 }
 
@@ -58,6 +66,7 @@ export class DaemonNotReplacedError extends CaissonError {
 /** The ledger has to be brought to a newer form, and a daemon of another version writes it. */
 export class LedgerInUseError extends CaissonError {
   readonly code = 'LEDGER_IN_USE';
+  readonly daemon: DaemonIdentity;
 
   constructor(file: string, daemon: DaemonIdentity) {
     super(
@@ -67,6 +76,7 @@ export class LedgerInUseError extends CaissonError {
           'Replace the daemon: caisson up -d --replace; its running agents go on. Or end it first: caisson down.',
       },
     );
+    this.daemon = daemon;
   }
 }
 

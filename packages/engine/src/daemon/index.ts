@@ -19,6 +19,7 @@ export {
   LedgerInUseError,
   NoDaemonError,
   OtherDaemonError,
+  type SaidRuns,
 } from './errors.ts';
 export { createGate, type Gate } from './gate.ts';
 export {

@@ -9,12 +9,13 @@
  *     with who asked before it is done.
  * F5  Beyond the loopback address there is only TLS, and without a certificate nothing. No project's file opens a port.
  */
-import type { Scope } from '@caisson/protocol';
+import type { Scope, TokenView } from '@caisson/protocol';
 
 /** Who shows a valid token. */
 export interface Visitor {
   readonly id: string;
   readonly name: string;
+  readonly kind: TokenView['kind'];
   readonly scopes: readonly Scope[];
   readonly expiresAt: string | null;
 }

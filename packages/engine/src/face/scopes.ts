@@ -40,6 +40,8 @@ const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
   ...['stallTimeoutMs', 'budget', 'limits', 'tools', 'verify', 'verifyLens', 'capabilities', 'env', 'scope'],
   ...['lackingEnv'],
   ...['acceptance', 'branch', 'priority', 'retries', 'session', 'idempotencyKey', 'overflow', 'continues'],
+  // Of runs of this project alone; that `resume` is of the run that it continues is checked beside this.
+  ...['keepWork', 'resume'],
 ]);
 
 /** The scope that a call needs. What is not listed needs `admin`. */

@@ -77,8 +77,8 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
       const expected = stored === null ? NOTHING : Buffer.from(stored.digest, 'hex');
       const isSame = timingSafeEqual(digest(secret), expected);
       if (stored === null || !isSame || isOver(stored)) return null;
-      const { name, scopes, expiresAt } = stored;
-      return { id, name, scopes, expiresAt };
+      const { name, kind, scopes, expiresAt } = stored;
+      return { id, name, kind, scopes, expiresAt };
     },
   };
 }

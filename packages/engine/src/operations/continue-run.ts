@@ -3,6 +3,7 @@
  * a task of its own about the work that was done, so it begins with that work. Both ask for what the ended run asked
  * for, except for what is changed, and both resume its conversation where there is one.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { CaissonError, definedOnly } from '@caisson/protocol';
 import { findConversationOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
@@ -31,6 +32,19 @@ export async function describeContinuation(
   changes: RunChanges = {},
 ): Promise<DispatchRequest> {
   return text === null ? describeRetry(engine, runId, changes) : describeNext(engine, runId, text, changes);
+}
+
+/** Whether it resumes nothing, or a conversation as the run that it continues has recorded it, usage included. */
+export async function resumesAsRecorded(
+  engine: Engine,
+  { continues, resume }: DispatchRequest,
+): Promise<boolean> {
+  if (resume === undefined) return true;
+  if (continues === undefined || engine.ledger.run(continues) === null) return false;
+  const { result } = await describeRun(engine.rooms, continues);
+  const { resume: resumed } = await readRequest(engine, continues);
+  const own = findConversationOfRun(engine, continues, result);
+  return [own, resumed].some((known) => isDeepStrictEqual(known, resume));
 }
 
 async function describeRetry(engine: Engine, runId: string, changes: RunChanges): Promise<DispatchRequest> {

@@ -1,5 +1,6 @@
 /** The daemon on TCP: where it listens, and that the next daemon listens there, too. */
 import type { RequestListener } from 'node:http';
+import { createSequence } from '@caisson/ground';
 import { definedOnly, type ApiConfig, type FaceOrder, type FaceStanding } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ApiHost } from '../api/index.ts';
@@ -19,7 +20,14 @@ import { openTcpServer, type TcpServer } from './tcp-server.ts';
 
 const REMEMBERED = ['face', 'listen'] as const;
 /** The port stays the same when it is opened again: a bookmark and a tunnel go on. */
-const Remembered = z.object({ host: z.string(), port: z.int(), isOpen: z.boolean() });
+const Remembered = z.union([
+  z.object({ host: z.string(), port: z.int(), isOpen: z.boolean() }),
+  // A version before this one kept the port alone, and nothing once it was closed.
+  z.pipe(
+    z.int(),
+    z.transform((port) => ({ host: LOOPBACK, port, isOpen: true })),
+  ),
+]);
 
 export interface DaemonFace {
   /** Listens, if it does not yet, and makes a link for one page. */
@@ -28,8 +36,8 @@ export interface DaemonFace {
   close(forgets: boolean): Promise<void>;
   /** Listens where the user's file says, or a daemon before this one did. */
   reopen(): Promise<void>;
-  /** Takes the certificate that is in its file now. */
-  renew(): void;
+  /** Takes the certificate that is in its file now. Returns why it cannot be used: the one before goes on. */
+  renew(): string | null;
   url(): string | null;
 }
 
@@ -69,41 +77,60 @@ export function createDaemonFace({ engine, host, mcp, answerControl, warn }: Fac
       await begin({ ...place, port: 0 });
     });
   };
+  /** Two at once would listen twice, and only one of them would ever be closed. */
+  const inTurn = createSequence();
   return {
     url,
-    async open(order) {
-      const named = readPlace(order);
-      const port = named === null ? (order.port === 0 ? undefined : order.port) : named.port;
-      const wanted = { ...(named ?? placeOf(api, remembered())), ...definedOnly({ port }) };
-      if (open === null) await beginAt(wanted).catch((error: unknown) => refusePlace(wanted, error));
-      else if ((named ?? open).host !== open.host || (port ?? open.port) !== open.port) refuseSecond(open);
-      return { url: `${url()}`, link: `${url()}#link=${links.create()}` };
-    },
-    async reopen() {
-      const last = remembered();
-      const place = readPlace(api) ?? (last?.isOpen === true ? last : null);
-      if (place === null) return;
-      await beginAt(place).catch((error: unknown) =>
-        warn(`the dashboard is not served on ${describe(place)}: ${(error as Error).message}`),
-      );
-    },
-    renew() {
-      const certificate = open === null ? null : readCertificate(open.host, api);
-      if (certificate !== null) open?.server.useCertificate(certificate);
-    },
-    async close(forgets) {
-      const last = forgets && ledger.isThere() ? remembered() : undefined;
-      if (last !== undefined) ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
-      const before = open;
-      open = null;
-      await before?.server.close();
-    },
+    open: (order) =>
+      inTurn(async () => {
+        const named = readPlace(order);
+        const port = named === null ? (order.port === 0 ? undefined : order.port) : named.port;
+        const wanted = { ...(named ?? placeOf(api, remembered())), ...definedOnly({ port }) };
+        if (open === null) await beginAt(wanted).catch((error: unknown) => refusePlace(wanted, error));
+        else if ((named ?? open).host !== open.host || (port ?? open.port) !== open.port) refuseSecond(open);
+        return { url: `${url()}`, link: `${url()}#link=${links.create()}` };
+      }),
+    reopen: () =>
+      inTurn(async () => {
+        const last = remembered();
+        const place = readPlace(api) ?? (last?.isOpen === true ? last : null);
+        if (place === null) return;
+        await beginAt(place).catch((error: unknown) =>
+          warn(`the dashboard is not served on ${describe(place)}: ${(error as Error).message}`),
+        );
+      }),
+    renew: () => (open === null ? null : renewCertificate(open, api, warn)),
+    close: (forgets) =>
+      inTurn(async () => {
+        const last = forgets && ledger.isThere() ? remembered() : undefined;
+        if (last !== undefined) ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
+        const before = open;
+        open = null;
+        await before?.server.close();
+      }),
   };
 }
 
 interface OpenPlace extends Required<ListenPlace> {
   readonly server: TcpServer;
   readonly origins: readonly string[];
+}
+
+/** Returns why it was not renewed. */
+function renewCertificate(
+  { host, server }: OpenPlace,
+  api: ApiConfig,
+  warn: (message: string) => void,
+): string | null {
+  try {
+    const certificate = readCertificate(host, api);
+    if (certificate !== null) server.useCertificate(certificate);
+    return null;
+  } catch (error) {
+    const problem = `the dashboard keeps its certificate: ${(error as Error).message}`;
+    warn(problem);
+    return problem;
+  }
 }
 
 function placeOf(api: ApiConfig, last: ListenPlace | undefined): ListenPlace {

@@ -44,8 +44,16 @@ export interface McpRooms {
 
 export function createDaemonMcp({ engine, host, version, warn }: McpRooms): DaemonMcp {
   let sessions: Promise<McpSessions> | null = null;
-  const load = (): Promise<McpSessions> =>
-    (sessions ??= loadMcpSessions({ version: version(), onError: (error) => warn(`mcp: ${error.message}`) }));
+  const load = (): Promise<McpSessions> => {
+    if (sessions !== null) return sessions;
+    const loading = loadMcpSessions({
+      version: version(),
+      onError: (error) => warn(`mcp: ${error.message}`),
+    });
+    sessions = loading;
+    loading.catch(() => (sessions = null)); // the next client tries again
+    return loading;
+  };
   const answer: DaemonMcp['answer'] = (request, response, caller) => {
     const visit = {
       owner: caller.owner,
@@ -59,7 +67,8 @@ export function createDaemonMcp({ engine, host, version, warn }: McpRooms): Daem
   return {
     answer,
     async stop() {
-      await (await sessions)?.stop();
+      const loaded = await sessions?.catch(() => null); // who asked got the error
+      await loaded?.stop();
     },
   };
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
+import type { Clock } from '@caisson/ground';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import {
   actOfControl,
@@ -23,6 +24,8 @@ import { clientOf, createSocketEntrance } from './socket-entrance.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
 const LAST_ANSWERS_MS = 1000;
+/** An order is obeyed although the ledger is locked: who waits longer takes the daemon for silent. */
+const MAX_RECORD_MS = 1000;
 
 export interface DaemonServer {
   readonly socket: DaemonSocket;
@@ -52,7 +55,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
     const recorded = recordAct(engine, clientOf(request), act, {}).catch((error: Error) =>
       warn(`who asked to ${act} could not be recorded: ${error.message}`),
     );
-    void recorded.then(() => answerControl(request, response));
+    void withinMs(engine.clock, recorded, MAX_RECORD_MS).then(() => answerControl(request, response));
   };
   const answerMcp: RequestListener = (request, response) =>
     mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });
@@ -89,6 +92,13 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
       cancel();
     },
   };
+}
+
+async function withinMs(clock: Clock, work: Promise<void>, limitMs: number): Promise<void> {
+  let cancel = (): void => undefined;
+  const over = new Promise<void>((resolve) => (cancel = clock.setTimer(limitMs, resolve)));
+  await Promise.race([work, over]);
+  cancel();
 }
 
 function untilClosed(connection: Socket): Promise<unknown> {

@@ -20,9 +20,11 @@ import {
   askToStop,
   DaemonSilentError,
   describeDaemon,
+  LedgerInUseError,
   NoDaemonError,
   OtherDaemonError,
   SOCKET_NAME,
+  type SaidRuns,
 } from '../daemon/index.ts';
 import { findStateFolder } from '../trust/index.ts';
 import type { DaemonWorkers } from './waiting-workers.ts';
@@ -45,7 +47,7 @@ export type DaemonStanding =
       readonly workers: DaemonWorkers;
     }
   /** It answers in a form of another version. */
-  | { readonly kind: 'foreign'; readonly identity: DaemonIdentity }
+  | { readonly kind: 'foreign'; readonly identity: DaemonIdentity; readonly workers: DaemonWorkers }
   /** `waiting`: runs whose agents go on without one. */
   | { readonly kind: 'none'; readonly waiting: readonly string[] };
 
@@ -70,12 +72,33 @@ export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStandi
 function describeNoAnswer(error: unknown): DaemonStanding | null {
   if (error instanceof DaemonSilentError) return null;
   if (error instanceof OtherDaemonError && error.identity !== null)
-    return { kind: 'foreign', identity: error.identity };
+    return { kind: 'foreign', identity: error.identity, workers: toWorkers(error.runs) };
   throw error;
 }
 
-/** What the ledger says about a daemon that does not answer. */
+/** What a daemon speaks that does not say it. */
+const FIRST_ADOPTION = 1;
+
+/** Where it does not say how many run, there may be some. */
+export function toWorkers({ running, adoptionVersion = FIRST_ADOPTION }: SaidRuns): DaemonWorkers {
+  return { running: running ?? 0, adoptionVersions: running === 0 ? [] : [adoptionVersion] };
+}
+
+/** An older ledger is left as it is while its daemon lives: what is known of that one is its lease. */
 async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
+  return await readLedger(config).catch((error: unknown) => {
+    if (!(error instanceof LedgerInUseError)) throw error;
+    const { daemon: identity } = error;
+    return { kind: 'silent', identity, isStopped: isStopped(identity), workers: toWorkers({}) };
+  });
+}
+
+function isStopped({ pid }: DaemonIdentity): boolean {
+  return /^[Tt]$/.test(readProcess(pid)?.state ?? '');
+}
+
+/** What the ledger says about a daemon that does not answer. */
+async function readLedger(config: ResolvedConfig): Promise<DaemonStanding> {
   const { createLocalHosts, findLeaseHolder, findWaitingRuns, findWorkersOf, openState } =
     await import('../composition/in-process.ts');
   const { ledger } = openState(config, { isMade: false });
@@ -88,7 +111,7 @@ async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
     return {
       kind: 'silent',
       identity,
-      isStopped: /^[Tt]$/.test(readProcess(identity.pid)?.state ?? ''),
+      isStopped: isStopped(identity),
       workers: findWorkersOf(ledger, identity.hostId),
     };
   } finally {

@@ -3,14 +3,13 @@ import { isErrno, isSameProcess } from '@caisson/ground';
 import { ADOPTION_VERSION } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
-import { findDaemonOf, type DaemonPlace, type DaemonStanding } from './find-daemon.ts';
+import { requireSafeListening } from '../face/index.ts';
+import { findDaemonOf, toWorkers, type DaemonPlace, type DaemonStanding } from './find-daemon.ts';
 import type { DaemonWorkers } from './waiting-workers.ts';
 
 const GONE_POLL_MS = 50;
 /** A daemon that does not end by itself within this time is killed: its agents go on, and the next one adopts them. */
 const LEAVE_MS = 10_000;
-/** What a daemon speaks that does not say it. */
-const FIRST_ADOPTION = 1;
 
 export interface ReplacedDaemon {
   /** Who it was, in words. */
@@ -25,6 +24,7 @@ export interface ReplacedDaemon {
 export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemon | null> {
   const config = await loadConfig({ flags: { state: place.stateDir } });
   await requireTrust(config);
+  requireSafeListening(config.api);
   const standing = await findDaemonOf(config);
   if (standing.kind === 'none') return null;
   const identity = standing.kind === 'answers' ? standing.status : standing.identity;
@@ -48,10 +48,7 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
 type Present = Exclude<DaemonStanding, { kind: 'none' }>;
 
 function workersOf(standing: Present): DaemonWorkers {
-  if (standing.kind === 'silent') return standing.workers;
-  if (standing.kind === 'foreign') return { running: 0, adoptionVersions: [] };
-  const { running, adoptionVersion = FIRST_ADOPTION } = standing.status;
-  return { running, adoptionVersions: running === 0 ? [] : [adoptionVersion] };
+  return standing.kind === 'answers' ? toWorkers(standing.status) : standing.workers;
 }
 
 function demandUnderstood({ running, adoptionVersions }: DaemonWorkers): void {

@@ -32,6 +32,7 @@ import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
+import type { DaemonFace } from './daemon-face.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
 import { serveResidents, type ServedResidents } from './serve-residents.ts';
@@ -105,7 +106,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier, residents).finally(() => server.face.renew()),
+    reload: () => reload(caisson, notifier, { residents, face: server.face }),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };
@@ -222,9 +223,10 @@ const OPENED_WITH = [
 async function reload(
   caisson: Caisson,
   notifier: SystemdNotifier,
-  residents: ServedResidents,
+  { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
 ): Promise<ReloadReport> {
   notifier.reloading();
+  const problem = face.renew(); // also where the configuration cannot be read
   try {
     const changes = await caisson.checkConfig();
     const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
@@ -233,6 +235,7 @@ async function reload(
       changes: [...changes],
       needsRestart,
       ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
+      ...(problem === null ? {} : { warnings: [problem] }),
     };
   } finally {
     notifier.ready();

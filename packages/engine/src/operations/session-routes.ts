@@ -45,12 +45,13 @@ export function createSessionRoutes({ tokens, links, guard }: SessionRooms): Ans
   };
   const answer = async (request: IncomingMessage, visitor: Visitor | null): Promise<object> => {
     if (visitor === null) return await exchange(request);
-    const { id, name, scopes, expiresAt } = visitor;
+    const { id, name, kind, scopes, expiresAt } = visitor;
     const route = `${request.method} ${request.url?.split('?', 1)[0] ?? ''}`;
     if (route === 'GET /v1/session') return { id, name, scopes, expiresAt };
     if (route === 'DELETE /v1/session') return { isRevoked: tokens.revoke(id) };
     if (route !== 'POST /v1/session/rotation')
       throw new VisitRefusedError(404, 'USAGE', `there is no ${route}`);
+    if (kind !== 'session') throw refuseRotation();
     const next = begin(scopes, name);
     tokens.revoke(id);
     return next;
@@ -63,6 +64,16 @@ export function createSessionRoutes({ tokens, links, guard }: SessionRooms): Ans
       },
       (error: unknown) => sendProblem(response, error),
     );
+}
+
+/** Another token would outlive the time that a person gave this one, and its revocation. */
+function refuseRotation(): VisitRefusedError {
+  return new VisitRefusedError(
+    403,
+    'SCOPE_MISSING',
+    'only the session of a page is rotated; a token stays as it was made',
+    'caisson tokens create makes another one.',
+  );
 }
 
 async function readJson(request: IncomingMessage): Promise<object> {

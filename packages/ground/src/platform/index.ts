@@ -5,3 +5,4 @@ export { isExecutable } from './is-executable.ts';
 export { shareTurn, takeTurn } from './share-turn.ts';
 export { showPath } from './show-path.ts';
 export { unusedName } from './unused-name.ts';
+export { createSequence } from './sequence.ts';

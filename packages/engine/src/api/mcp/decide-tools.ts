@@ -95,11 +95,13 @@ export function answerTool(bench: McpBench): McpTool {
       return carryOn(bench, client, async (caisson) => {
         const { runId } = await findRun(caisson, bounds, run);
         const shown = await caisson.show(runId);
-        refuseHigher(bounds, await spent.leftUsd(caisson), shown);
-        const handle = await caisson.answer(runId, answer);
-        const capUsd = shown.result?.policy.grant.budget.usd ?? null;
-        if (handle !== null) spent.started(handle.runId, { capUsd });
-        return handle;
+        return await spent.inTurn(async () => {
+          refuseHigher(bounds, await spent.leftUsd(caisson), shown);
+          const handle = await caisson.answer(runId, answer);
+          const capUsd = shown.result?.policy.grant.budget.usd ?? null;
+          if (handle !== null) spent.started(handle.runId, { capUsd });
+          return handle;
+        });
       });
     },
   };

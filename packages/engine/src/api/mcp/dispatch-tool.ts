@@ -44,9 +44,6 @@ const DispatchInput = z.strictObject({
 type DispatchInput = z.infer<typeof DispatchInput>;
 
 export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
-  /** One at a time: two that look together would both get what is left. */
-  let last: Promise<unknown> = Promise.resolve();
-
   const dispatch = async (input: DispatchInput, client: string): Promise<Record<string, unknown>> => {
     const granted = await project.read(async (caisson) =>
       grantRequest(caisson, bounds, askedOf(input), await spent.leftUsd(caisson)),
@@ -70,9 +67,7 @@ export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
     isReadOnly: false,
     run(input, { client }) {
       const asked = readInput(input);
-      const started = last.then(() => dispatch(asked, client));
-      last = started.catch(() => undefined);
-      return started;
+      return spent.inTurn(() => dispatch(asked, client));
     },
   };
 }

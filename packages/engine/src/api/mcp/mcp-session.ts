@@ -17,7 +17,12 @@ import { listMcpTools } from './list-mcp-tools.ts';
 import type { SpentHere } from './spent-here.ts';
 
 const MAX_TASK_TTL_MS = 24 * 3_600_000;
+const MIN_TASK_TTL_MS = 1000;
 const POLL_MS = 2000;
+/** Tasks of a session whose calls go on. */
+const MAX_TASKS = 16;
+/** Beside them, those whose results are kept until they expire. */
+const MAX_KEPT_TASKS = 128;
 
 const INSTRUCTIONS =
   'Caisson runs coding agents and commands in sealed sandboxes, on copies of this project. dispatch starts a run, wait and ' +
@@ -36,6 +41,8 @@ export interface McpSessionParts {
 
 export interface McpSession {
   readonly server: Server;
+  /** A call or a task is under way. */
+  isBusy(): boolean;
   /** Resolves when what calls left behind has ended. */
   end(): Promise<void>;
 }
@@ -58,9 +65,12 @@ export function openMcpSession({ project, bounds, spent, version, onError }: Mcp
     },
   );
   server.onerror = onError;
-  offerTools(server, tools, { ending: ending.signal, keep, describeError: project.describeError });
+  const limitTasks = createTaskLimit(tasks);
+  const { describeError } = project;
+  offerTools(server, tools, { ending: ending.signal, keep, limitTasks, describeError });
   return {
     server,
+    isBusy: () => kept.size > 0,
     async end() {
       ending.abort();
       await Promise.allSettled(kept);
@@ -73,6 +83,21 @@ export function openMcpSession({ project, bounds, spent, version, onError }: Mcp
 interface Life extends Pick<McpProject, 'describeError'> {
   readonly ending: AbortSignal;
   keep(work: Promise<unknown>): void;
+  /** Throws McpError where the session has as many tasks as it may; otherwise counts one until `over`. */
+  limitTasks(): { over(): void };
+}
+
+function createTaskLimit(tasks: Pick<InMemoryTaskStore, 'getAllTasks'>): Life['limitTasks'] {
+  let underWay = 0;
+  return () => {
+    if (underWay >= MAX_TASKS || tasks.getAllTasks().length >= MAX_KEPT_TASKS)
+      throw new McpError(
+        ErrorCode.InvalidRequest,
+        `this session has ${underWay} tasks under way, and the limit is ${MAX_TASKS}, or ${MAX_KEPT_TASKS} with those that have not expired: cancel one, or call without a task`,
+      );
+    underWay += 1;
+    return { over: () => void (underWay -= 1) };
+  };
 }
 
 function offerTools(server: Server, tools: readonly McpTool[], life: Life): void {
@@ -105,10 +130,19 @@ function offerTools(server: Server, tools: readonly McpTool[], life: Life): void
     const { taskStore } = extra;
     if (tool.canBeTask !== true || taskStore === undefined)
       throw new McpError(ErrorCode.MethodNotFound, `${tool.name} cannot be called as a task`);
-    const ttl = Math.min(asked.ttl ?? MAX_TASK_TTL_MS, MAX_TASK_TTL_MS);
-    const task = await taskStore.createTask({ ttl, pollInterval: POLL_MS });
-    life.keep(carryOutTask(tool, params.arguments, { taskId: task.taskId, taskStore, call, life }));
-    return { task };
+    const counted = life.limitTasks();
+    // A task of 0 ms would never expire.
+    const ttl = Math.max(MIN_TASK_TTL_MS, Math.min(asked.ttl ?? MAX_TASK_TTL_MS, MAX_TASK_TTL_MS));
+    const begun = taskStore.createTask({ ttl, pollInterval: POLL_MS });
+    life.keep(
+      begun
+        .then(
+          ({ taskId }) => carryOutTask(tool, params.arguments, { taskId, taskStore, call, life }),
+          () => undefined, // the client gets the error below
+        )
+        .finally(counted.over),
+    );
+    return { task: await begun };
   });
 }
 

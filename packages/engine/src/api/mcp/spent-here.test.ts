@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Caisson } from '../../caisson-contract.ts';
+import type { McpBench } from './contract.ts';
+import { answerTool } from './decide-tools.ts';
 import { createSpentHere } from './spent-here.ts';
 
 type Row = Awaited<ReturnType<Caisson['runs']>>[number];
@@ -36,4 +38,35 @@ test('a ninth run is refused while eight are under way', async () => {
   await expect(spent.leftUsd(projectOf(rows))).rejects.toMatchObject({ code: 'GRANT_EXCEEDED' });
   const oneEnded = projectOf([...rows.slice(1), { runId: 'run_0', endedAt }]);
   expect(await spent.leftUsd(oneEnded)).toBeNull();
+});
+
+test('two answers in two sessions at once do not both get the money that is left', async () => {
+  const spent = createSpentHere(10);
+  const grant = { mode: 'suggest', budget: { usd: 6 } };
+  let answered = 0;
+  const caisson = {
+    ...projectOf([{ runId: 'run_a' }]),
+    find: (run: string) => Promise.resolve(run),
+    show: (runId: string) => Promise.resolve({ runId, result: { policy: { grant } } }),
+    answer: () => Promise.resolve({ runId: `run_next_${(answered += 1)}`, isElsewhere: true }),
+  } as unknown as Caisson;
+  const project = { act: (_client, work) => work(caisson) } as McpBench['project'];
+  const bounds = {
+    mode: 'auto-edit',
+    session: null,
+    runUsd: null,
+    totalUsd: 10,
+    scopes: ['decide'],
+  } as const;
+  const answerOnce = (): Promise<unknown> => {
+    const keep = (work: Promise<unknown>): void => void work.catch(() => undefined);
+    const bench: McpBench = { project, bounds, spent, ending: new AbortController().signal, keep };
+    const call = { signal: bench.ending, client: 'a test', isTask: false, progress: () => undefined };
+    return answerTool(bench).run({ run: 'run_a', answer: 'yes' }, call);
+  };
+  expect(await Promise.allSettled([answerOnce(), answerOnce()])).toMatchObject([
+    { status: 'fulfilled', value: { runId: 'run_next_1' } },
+    { status: 'rejected', reason: { code: 'GRANT_EXCEEDED' } },
+  ]);
+  expect(answered).toBe(1);
 });

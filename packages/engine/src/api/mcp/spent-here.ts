@@ -1,4 +1,5 @@
 /** What the runs of one server have spent, or may still spend. */
+import { createSequence } from '@caisson/ground';
 import type { Caisson } from '../../caisson-contract.ts';
 import { GrantExceededError } from './errors.ts';
 
@@ -14,6 +15,8 @@ export interface SpentHere {
   /** Throws GrantExceededError where the server has as many runs under way as it may. */
   leftUsd(caisson: Pick<Caisson, 'runs'>): Promise<number | null>;
   started(runId: string, started: Started): void;
+  /** One at a time, over all tools and sessions: two that look together would both get what is left. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export function createSpentHere(totalUsd: number | null): SpentHere {
@@ -45,5 +48,6 @@ export function createSpentHere(totalUsd: number | null): SpentHere {
       return Math.max(0, totalUsd - endedUsd - reservedUsd);
     },
     started: (runId, started) => void open.set(runId, started),
+    inTurn: createSequence(),
   };
 }

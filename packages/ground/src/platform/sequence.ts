@@ -1,0 +1,9 @@
+/** Carries out one piece of work after the other, in the order in which they came; one that fails keeps none from its turn. */
+export function createSequence(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
