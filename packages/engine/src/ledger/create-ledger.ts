@@ -25,10 +25,9 @@ import { project } from './project.ts';
 import { createEventIds } from './event-ids.ts';
 import { pageRunInTurns, readRecords, readRunInTurns, walkPages, type RunCursor } from './read-chain.ts';
 import { searchRuns } from './search-runs.ts';
-import type { Storage } from './storage.ts';
+import type { BeforeMigration, Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
-import type { BeforeMigration } from './sqlite/open-database.ts';
 import { walkAll } from './walk-all.ts';
 
 /** A walk through the runs reads so many at once. */

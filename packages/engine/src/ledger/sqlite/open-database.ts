@@ -16,6 +16,7 @@ import { findAddon } from './find-addon.ts';
 import { isLogAlone } from './log-alone.ts';
 import { findCutPage } from './missing-end.ts';
 import { createLedgerId, LEDGER_ID } from '../ledger-id.ts';
+import type { BeforeMigration } from '../storage.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
@@ -26,9 +27,6 @@ export const BUSY_TIMEOUT_MS = 5_000;
 // checkpoint's own fsyncs stay out of the 99th percentile of a single append.
 const CHECKPOINT_PAGES = 2_000;
 const PAGE_BYTES = 8_192;
-
-/** Called before an older ledger is changed, with its small values; a throw leaves it as it is. */
-export type BeforeMigration = (read: (space: string, key: string) => unknown) => void;
 
 interface Forms {
   readonly migrations: readonly Migration[];
