@@ -1,4 +1,4 @@
-/** The work of the peers: the same answer as that of the sense. */
+/** The work of the peers: the same answers as those of the senses. */
 import { pathToFileURL } from 'node:url';
 import workerpool from 'workerpool';
 
@@ -6,6 +6,10 @@ export function answer() {
   return [{ name: 'answer', payload: { value: 42 } }];
 }
 
-// The program of a child of workerpool; tinypool imports the function.
+export function nothing() {
+  return [];
+}
+
+// The program of a child of workerpool; tinypool imports the functions.
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
-  workerpool.worker({ answer });
+  workerpool.worker({ answer, nothing });

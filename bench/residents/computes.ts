@@ -6,30 +6,36 @@ import workerpool from 'workerpool';
 
 import { measureInTurns } from '../alternate.ts';
 import type { BenchRow } from '../bench-row.ts';
-import { openRuntime } from './open-runtime.ts';
+import { openRuntime, type BenchSense } from './open-runtime.ts';
 
 const ROUNDS = 9;
 const IN_SERIES = 300;
 const PIPELINED = 1000;
+const SENSES: readonly BenchSense[] = ['answer', 'nothing'];
 const ANSWER = fileURLToPath(new URL('answer.mjs', import.meta.url));
 
 type Call = () => PromiseLike<unknown>;
 
 export async function measureComputes(): Promise<BenchRow[]> {
   const ours = await openRuntime();
-  ours.runtime.declare(ours.plan('answer'), { isKept: true });
+  for (const sense of SENSES) ours.runtime.declare(ours.plan(sense), { isKept: true });
   const pool = workerpool.pool(ANSWER, { workerType: 'process', minWorkers: 1, maxWorkers: 1 });
   const tiny = new Tinypool({ filename: ANSWER, runtime: 'child_process', minThreads: 1, maxThreads: 1 });
-  const calls = {
-    ours: () => ours.compute('answer'),
-    workerpool: () => pool.exec('answer', []),
-    tinypool: () => tiny.run({}, { name: 'answer' }),
-  };
+  const rows: BenchRow[] = [];
   try {
-    return [
-      ...describe('one after another', await measureAll(calls, timeInSeries), 1.5),
-      ...describe(`${PIPELINED} at once`, await measureAll(calls, timePipelined), 1),
-    ];
+    for (const sense of SENSES) {
+      const calls = {
+        ours: () => ours.compute(sense),
+        workerpool: () => pool.exec(sense, []),
+        tinypool: () => tiny.run({}, { name: sense }),
+      };
+      const what = sense === 'answer' ? 'that emits a signal' : 'that emits nothing';
+      rows.push(
+        ...describe(`${what}, one after another`, await measureAll(calls, timeInSeries), 1.5),
+        ...describe(`${what}, ${PIPELINED} at once`, await measureAll(calls, timePipelined), 1),
+      );
+    }
+    return rows;
   } finally {
     await Promise.all([ours.close(), pool.terminate(true), tiny.destroy()]);
   }
@@ -62,7 +68,7 @@ async function timePipelined(call: Call): Promise<number> {
 
 function describe(how: string, times: Times, most: number): BenchRow[] {
   return (['workerpool', 'tinypool'] as const).map((peer) => ({
-    name: `residents: a warm compute, ${how}`,
+    name: `residents: a warm compute ${how}`,
     value: times.ours,
     unit: 'us p50',
     peer: `${peer}, one child process without a sandbox`,

@@ -1,25 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readBlocks } from './guide-blocks.ts';
 import { createProject, ROOT } from './project.ts';
 
 /** What an example left running ends with it, also when it failed. */
 const CLEAN_UP = `trap 'kill $(jobs -p) 2> /dev/null || true' EXIT`;
 const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
 
-/** Every fenced block in order: `yaml NAME` is a file, `sh` is run in one shell that stops at the first failure. */
-function readBlocks(guide: string): { language: string; name: string; text: string }[] {
-  const page = readFileSync(join(ROOT, 'docs/guides', `${guide}.md`), 'utf8');
-  return [...page.matchAll(/^```(\w+) ?(\S*)\n(.*?)^```$/gms)].map(
-    ([, language = '', name = '', text = '']) => ({
-      language,
-      name,
-      text,
-    }),
-  );
-}
-
+/** `yaml NAME` is a file, `sh` is run in one shell that stops at the first failure. */
 it.each([
   'trust',
   'registry',

@@ -1,12 +1,13 @@
 /** The package as a user gets it: packed, installed outside of the clone, used as a command and as a library. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readResidentCode } from './guide-blocks.ts';
 import { createProject, ROOT } from './project.ts';
 
-const USE = `import { createCaisson, type DispatchRequest } from 'caisson';
+const USE = `import { createCaisson, defineSense, defineWorkflow, type DispatchRequest } from 'caisson';
 import { startModelServer } from 'caisson/testkit';
 const request: DispatchRequest = { argv: ['true'] };
 const caisson = await createCaisson({ cwd: '.' });
@@ -15,6 +16,28 @@ for await (const event of run.events()) if (event.type === 'dispatch.finished') 
 export const words: string[] = [(await run.ended).status, (await startModelServer({ script: [] })).url];
 // @ts-expect-error a request with a wrong field
 await caisson.dispatch({ argv: 5 });
+export const sense = defineSense<{ red: { failed: string[] }; green: undefined }>({
+  compute({ emit, state }) {
+    emit('red', { failed: state.get<string[]>('failed') ?? [] });
+    emit('green');
+    // @ts-expect-error another payload than it declares
+    emit('red', { failed: 5 });
+    // @ts-expect-error no payload
+    emit('red');
+    // @ts-expect-error a signal that it does not declare
+    emit('blue');
+  },
+});
+export const workflow = defineWorkflow<{ failed: string[] }>({
+  roles: {
+    fix: async ({ payload, dispatch }) => (await dispatch({ task: payload.failed.join() })).status,
+    // @ts-expect-error what a run of a role may not ask for
+    unbound: ({ start }) => start({ task: 'x', sandbox: 'none' }),
+    // @ts-expect-error a payload that it does not have
+    guess: ({ payload }) => payload.passed,
+  },
+  route: ({ messages }) => (messages.length === 0 ? 'fix' : null),
+});
 `;
 
 let folder: string;
@@ -56,7 +79,11 @@ it.each([
   ['nodenext', 'nodenext'],
   ['esnext', 'bundler'],
 ])('has types that a strict program compiles with, module %s, resolution %s', (module, resolution) => {
-  writeFileSync(join(installed, 'use.ts'), USE);
+  const code = { 'use.ts': USE, ...readResidentCode() };
+  for (const [name, text] of Object.entries(code)) {
+    mkdirSync(dirname(join(installed, name)), { recursive: true });
+    writeFileSync(join(installed, name), text);
+  }
   const tsc = join(ROOT, 'node_modules/.bin/tsc');
   const options = [
     '--noEmit',
@@ -69,5 +96,6 @@ it.each([
     'node',
   ];
   const how = ['--module', module, '--moduleResolution', resolution];
-  execFileSync(tsc, [...options, ...how, 'use.ts'], { cwd: installed, encoding: 'utf8', stdio: 'pipe' });
+  const argv = [...options, ...how, ...Object.keys(code)];
+  expect(spawnSync(tsc, argv, { cwd: installed, encoding: 'utf8' }).stdout).toBe('');
 });

@@ -19,7 +19,7 @@ const roles = {
 ${Object.entries(roles)
   .map(
     ([name, body]) =>
-      `  async ${name}({ payload, messages, log, dispatch, start, wait, ask, sleep, step }) { ${body} },`,
+      `  async ${name}({ payload, messages, projectRoot, log, dispatch, start, wait, ask, sleep, step }) { ${body} },`,
   )
   .join('\n')}
 };

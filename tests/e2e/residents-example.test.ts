@@ -1,11 +1,13 @@
-/** The example that `caisson init --with residents` writes, with agents of a scripted model. */
+/** The example that `caisson init --with residents` writes, and the code of the guide, with agents of a scripted model. */
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ComputeView } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { openedLedger, serve } from '../faults/killed-daemons.ts';
 import { createAgents } from '../faults/scripted-agents.ts';
+import { readBlocks, readResidentCode } from './guide-blocks.ts';
 import { until } from './project.ts';
-import { untilEnded } from './resident-project.ts';
+import { readJson, startThread, untilEnded, untilThreadIs } from './resident-project.ts';
 
 const RED = { testResults: [{ name: 'sum.test.js', status: 'failed' }] };
 const GREEN = { testResults: [{ name: 'sum.test.js', status: 'passed' }] };
@@ -52,4 +54,40 @@ it('a red build is fixed by one agent and reviewed by a second one', { timeout: 
   expect(JSON.stringify(requests.at(-1))).toContain('fixed'); // the second agent sees the work of the first
   expect((await project.caisson('diff', fix)).stdout).toContain('+fixed');
   expect(project.git('status', '--porcelain', 'sum.js')).toBe('');
+});
+
+it('the code and the schedules of the guide work as they are written', { timeout: 120_000 }, async () => {
+  const { project } = await createAgents([
+    { when: 'Fix sum, product', turns: [{ say: 'I fixed both.' }] },
+    { when: 'Look for dead code', turns: [{ say: 'There is none.' }] },
+  ]);
+  for (const [path, text] of Object.entries(readResidentCode())) project.write(path, text);
+  const [schedules] = readBlocks('residents').filter(({ name }) => name === 'schedules.yaml');
+  appendFileSync(
+    join(project.root, 'caisson.yaml'),
+    `
+senses: { results: { file: senses/results.ts, on: [{ files: failed.txt }] } }
+workflows:
+  fix-build: { file: workflows/fix.ts, on: [red] }
+  role: { file: workflows/role.ts }
+${schedules?.text}`,
+  );
+  const daemonPid = await serve(project);
+  const residents = { project, daemonPid, ledger: openedLedger(join(project.root, '.caisson')) };
+  const { ledger } = residents;
+  const named = await readJson<{ name: string }[]>(project, 'schedules');
+  expect(named.map(({ name }) => name)).toEqual(['nightly', 'sweep']);
+  const first = await readJson<ComputeView>(project, 'senses', 'trigger', 'results');
+  expect(first.signals).toEqual([{ name: 'green', payload: null }]);
+  project.write('failed.txt', 'sum\nproduct\n');
+  const { threadId } = await until('a thread is started', () => ledger.threads({})[0], 60_000);
+  const fixed = await untilEnded(residents, threadId);
+  expect([fixed.status, fixed.messages[0]?.content]).toEqual([
+    'done',
+    expect.objectContaining({ status: 'done', reply: 'I fixed both.' }),
+  ]);
+  const role = await startThread(project, 'role');
+  await untilThreadIs(residents, role, ({ waitsFor = [] }) => waitsFor[0]?.kind === 'ask');
+  expect((await project.caisson('answer', role, 'yes')).code).toBe(0);
+  await untilThreadIs(residents, role, ({ waitsFor = [] }) => waitsFor[0]?.kind === 'sleep');
 });

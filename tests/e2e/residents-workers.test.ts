@@ -1,8 +1,9 @@
 /** Workers of residents with the built program: reloaded, blocked, drained, restarted, triggered and followed. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ComputeView, SenseView } from '@caisson/protocol';
-import { describe, expect, it } from 'vitest';
+import { definedOnly, type ComputeView, type SenseView } from '@caisson/protocol';
+import { createCaisson } from 'caisson';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isGone } from '../faults/killed-daemons.ts';
 import { until, type Project } from './project.ts';
 import {
@@ -69,10 +70,55 @@ describe('a file that is saved', { timeout: LIMIT_MS }, () => {
   });
 });
 
+it(
+  'a workflow that is saved again and again while its threads work loses none and doubles none',
+  { timeout: LIMIT_MS },
+  async () => {
+    const work = `await new Promise((resolve) => setTimeout(resolve, 60)); return await step('work', () => payload);`;
+    const flow = (version: number): string =>
+      workflowOf({ one: work, two: work, three: `return ${version};` });
+    const { project, ledger } = await serveResidents(
+      ['workflows: { flow: { file: flow.ts, concurrency: 4 } }'],
+      { 'flow.ts': flow(1) },
+      definedOnly(process.env), // the same user as here
+    );
+    const caisson = await createCaisson({ cwd: project.root, daemon: true });
+    onTestFinished(() => caisson.close());
+    const isOver = ({ endedAt }: { endedAt?: string | undefined }): boolean => endedAt !== undefined;
+    const reports = (): unknown[] =>
+      ledger
+        .read({ types: ['thread.message'] })
+        .flatMap(({ data }) => (data.round === 2 ? [data.content] : []));
+    let started = 0;
+    const startUntilSeen = async (version: number): Promise<boolean> => {
+      const living = ledger.threads({ status: ['queued', 'running', 'waiting'] });
+      if (living.length < 4) await caisson.residents.startThread('flow', (started += 1));
+      return reports().includes(version);
+    };
+    for (let version = 1; version <= 5; version += 1) {
+      project.write('flow.ts', flow(version));
+      await until(`a thread has ended with version ${version}`, () => startUntilSeen(version), 30_000);
+    }
+    await until('every thread has ended', () => ledger.threads({}).every(isOver), 30_000);
+    const threads = ledger.threads({});
+    expect(threads.map(({ status, rounds }) => [status, rounds])).toEqual(Array(started).fill(['done', 3]));
+    for (const { threadId } of threads) {
+      const types = ledger.read({ runId: threadId }).map(({ type }) => type);
+      const count = (wanted: string): number => types.filter((type) => type === wanted).length;
+      expect(
+        ['thread.message', 'thread.step-started', 'thread.step-ended', 'thread.ended'].map(count),
+      ).toEqual([3, 2, 2, 1]);
+    }
+    expect((await untilResident(project, 'workflow.flow', () => true)).crashes).toBe(0);
+  },
+);
+
 describe('a worker', { timeout: LIMIT_MS }, () => {
   it('that crashes in a loop is blocked, also for the next daemon, until it is reset', async () => {
     const { project, ledger } = await serveResidents(['senses: { bad: { file: bad.ts, interval: 1s } }'], {
-      'bad.ts': senseOf(`process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});`),
+      'bad.ts': senseOf(
+        `console.error('its last words'); process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});`,
+      ),
     });
     const isBlocked = ({ state }: { state: string }): boolean => state === 'blocked';
     const blocked = await untilResident(project, 'senses.bad', isBlocked);
@@ -80,6 +126,9 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     const readBlocks = () => ledger.read({ types: ['resident.blocked'] }).map(({ data }) => data);
     await until('it is in the ledger', () => readBlocks()[0]);
     expect(readBlocks()).toMatchObject([{ key: 'senses.bad', crashes: 5, windowMs: 60_000 }]);
+    expect((await project.caisson('residents', 'list')).stdout).toMatch(
+      /senses\.bad ended \d+ s ago; its stderr:\n {2}its last words\n/,
+    );
     const refused = await project.caisson('senses', 'trigger', 'bad');
     expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('blocked')]);
     expect((await project.caisson('down')).code).toBe(0);
@@ -91,6 +140,34 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     expect((await trigger(project, 'bad')).signals).toEqual([{ name: 'well', payload: null }]);
     expect(ledger.read({ types: ['resident.reset'] })).toHaveLength(1);
     expect((await project.caisson('down', '--now')).code).toBe(0);
+  });
+
+  it('whose group has filled its disk says what to do, and a reset after that helps', async () => {
+    const { project } = await serveResidents(
+      ['senses: { fills: { file: fills.ts, on: [{ signal: never }], disk: 4m, crashLimit: 1 } }'],
+      {
+        'fills.ts': `import { writeFileSync } from 'node:fs';
+          ${senseOf(`for (let n = 0; n < 64; n += 1) {
+            writeFileSync(process.env.CAISSON_STATE + '/' + n, Buffer.alloc(1024 ** 2));
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }`)}`,
+      },
+    );
+    const refused = await project.caisson('senses', 'trigger', 'fills');
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('the limit is 4194304')]);
+    await untilResident(project, 'senses.fills', ({ state }) => state === 'blocked');
+    const { stdout } = await project.caisson('residents', 'list');
+    expect(stdout).toContain('caisson residents reset senses.fills');
+    project.write(
+      'fills.ts',
+      senseOf(`const n = (state.get('n') ?? 0) + 1; state.set('n', n); emit('n', n);`),
+    );
+    for (const words of [['reload'], ['residents', 'reset', 'senses.fills']])
+      expect((await project.caisson(...words)).code).toBe(0);
+    for (const n of [1, 2]) expect(payloadOf(await trigger(project, 'fills'))).toBe(n);
+    const state = join(project.root, '.caisson/residents/senses.fills/state');
+    for (const name of readdirSync(state).filter((each) => /^\d+$/.test(each))) rmSync(join(state, name));
+    expect(payloadOf(await trigger(project, 'fills'))).toBe(3);
   });
 
   it('that is drained or restarted is another one afterwards, and its state stays', async () => {
@@ -130,17 +207,37 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
 });
 
 it(
-  'senses logs -f prints what was logged and what is logged from then on',
+  'senses logs -f and logs --all -f print what residents log, and the latter also what they do',
   { timeout: LIMIT_MS },
   async () => {
-    const { project } = await serveCounts();
+    const { project } = await serveResidents(
+      [
+        'senses: { counts: { file: counts.ts, on: [{ signal: never }] } }',
+        'workflows: { flow: { file: flow.ts } }',
+      ],
+      { 'counts.ts': counts(1), 'flow.ts': workflowOf({ one: `log('says', payload); return payload;` }) },
+    );
     await trigger(project);
     const follower = project.start('senses', 'logs', 'counts', '-f');
     let text = '';
     follower.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+    const everything = project.start('logs', '--all', '-f');
+    let all = '';
+    everything.stdout?.on('data', (chunk: Buffer) => (all += chunk.toString('utf8')));
     await until('what was logged', () => text.includes('compute 1 of version 1'));
+    await until('the project is followed', async () => {
+      await startThread(project, 'flow', 'hello');
+      return all.includes('flow · by user · "hello"');
+    });
     await trigger(project);
     await until('what is logged now', () => text.includes('compute 2 of version 1'));
+    for (const line of [
+      /counts: compute 2 of version 1/,
+      /counts · by user · .*counted/,
+      /flow: says hello/,
+      /round 0 · one · "hello"/,
+    ])
+      await until(`a line like ${line}`, () => line.test(all));
     follower.kill('SIGINT');
     const closed = await new Promise((resolve) => follower.once('close', (...how) => resolve(how)));
     expect(closed).toEqual([null, 'SIGINT']);

@@ -13,6 +13,7 @@ import { cutToWidth, formatAge, formatBytes, formatDuration } from './format-val
 import { line, textLines, type Line, type Lines, type Style } from './painted.ts';
 
 const MAX_WHAT_COLUMNS = 60;
+const MAX_LAST_LINES = 5;
 
 const ageOf = (at: string | undefined): string =>
   at === undefined ? '-' : formatAge(Date.now() - Date.parse(at));
@@ -121,11 +122,20 @@ export function formatResidents(
     `${one.crashes} of ${one.starts}`,
     oneLine(describeTrouble(one)),
   ]);
-  return formatTable(
+  const table = formatTable(
     [['RESIDENT', 'STATE', 'PID', 'MEMORY', 'AT WORK', 'CRASHES', 'PROBLEM'], ...rows],
     bold,
     columns,
   );
+  return [...table, ...residents.flatMap((one) => describeLastWords(one, bold))];
+}
+
+/** The end of what it printed before it ended without being asked. */
+function describeLastWords({ key, lastEnding }: ResidentView, bold: Style['bold']): Lines {
+  const text = lastEnding?.why === 'stopped' ? '' : (lastEnding?.stderrTail ?? '').trimEnd();
+  if (text === '') return [];
+  const last = text.split('\n').slice(-MAX_LAST_LINES).join('\n');
+  return ['', line`${bold(key)} ended ${ageOf(lastEnding?.at)}; its stderr:`, ...textLines(last, '  ')];
 }
 
 /** What keeps it from work, or how it ended without being asked. */

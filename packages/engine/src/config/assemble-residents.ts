@@ -17,9 +17,24 @@ export function assembleResidents(
   mode: Mode,
   toAbsolute: (path: string) => string,
 ): ResolvedResidents {
+  const grants = new Map<string, ResolvedResidentGrant>();
+  /** A thousand residents with the same grant share it. */
+  const grantOf = (written: WrittenGrant): ResolvedResidentGrant => {
+    const grant = assembleGrant(written, toAbsolute);
+    const text = JSON.stringify(grant);
+    const known = grants.get(text) ?? grant;
+    grants.set(text, known);
+    return known;
+  };
   return {
-    senses: mapEach(senses, (name, sense) => assembleSense(name, sense, toAbsolute)),
-    workflows: mapEach(workflows, (name, workflow) => assembleWorkflow(name, workflow, mode, toAbsolute)),
+    senses: mapEach(senses, (name, sense) => ({
+      ...assembleSense(name, sense, toAbsolute),
+      grant: grantOf(sense),
+    })),
+    workflows: mapEach(workflows, (name, workflow) => ({
+      ...assembleWorkflow(name, workflow, mode, toAbsolute),
+      grant: grantOf(workflow),
+    })),
     schedules: mapEach(schedules, (name, schedule) => assembleSchedule(name, schedule, toAbsolute)),
   };
 }
@@ -28,7 +43,7 @@ function assembleSense(
   name: string,
   sense: SenseConfig,
   toAbsolute: (path: string) => string,
-): ResolvedSense {
+): Omit<ResolvedSense, 'grant'> {
   return {
     name,
     file: toAbsolute(sense.file),
@@ -39,7 +54,6 @@ function assembleSense(
     allowLoop: sense.allowLoop ?? false,
     timeoutMs: sense.timeout ?? 30 * SECOND_MS,
     graceMs: sense.gracePeriod ?? 5 * SECOND_MS,
-    grant: assembleGrant(sense, toAbsolute),
   };
 }
 
@@ -54,7 +68,7 @@ function assembleWorkflow(
   workflow: WorkflowConfig,
   mode: Mode,
   toAbsolute: (path: string) => string,
-): ResolvedWorkflow {
+): Omit<ResolvedWorkflow, 'grant'> {
   return {
     name,
     file: toAbsolute(workflow.file),
@@ -69,7 +83,6 @@ function assembleWorkflow(
     runHosts: workflow.runHosts ?? [],
     runBudgetUsd: workflow.runBudgetUsd ?? null,
     runTokens: workflow.runTokens ?? null,
-    grant: assembleGrant(workflow, toAbsolute),
   };
 }
 

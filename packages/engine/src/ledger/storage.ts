@@ -18,6 +18,9 @@ import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
 import type { WaitingRow } from './turn.ts';
 
+/** Called before an older ledger is changed, with its small values; a throw leaves it as it is. */
+export type BeforeMigration = (read: (space: string, key: string) => unknown) => void;
+
 /**
  * Where a ledger stores its rows. It stores and finds; it decides nothing. Implementers must not swallow a failure, and
  * must not let a write be seen before `write` has made it durable.

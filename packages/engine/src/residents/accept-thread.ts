@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Threads } from './contract.ts';
 import { sizeOf } from './plan-step.ts';
+import { findThreadCauses } from './run-causes.ts';
 import { ThreadRefusedError } from './thread-errors.ts';
 import { readHistory } from './thread-history.ts';
 import type { ThreadRooms, ThreadSettings } from './thread-rooms.ts';
@@ -28,13 +29,14 @@ export function composeAcceptance(
 ): DataOf<'thread.accepted'> {
   const earlier = continues === undefined ? null : requireEnded(ledger, workflow, continues);
   const given = payload ?? earlier ?? null;
+  const inherited = continues === undefined ? [] : findThreadCauses(ledger, continues);
   if (sizeOf(given) > MAX_PAYLOAD_BYTES)
     throw new ThreadRefusedError(`the payload of a thread has at most ${MAX_PAYLOAD_BYTES} bytes`);
   return {
     workflow,
     trigger,
     payload: given,
-    causes: causes.slice(-MAX_CAUSES),
+    causes: [...inherited, ...causes].slice(-MAX_CAUSES),
     maxRounds,
     timeoutMs,
     ...definedOnly({ continues }),

@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createBus } from '../bus/index.ts';
@@ -121,6 +123,26 @@ test('reloads every 200 ms during 5,000 triggered computes lose none and double 
   await settle();
   expect(starter.guests.filter(({ isOver }) => !isOver)).toEqual([]);
   expect(clock.pendingTimers()).toBe(0);
+});
+
+test('a thousand declared senses cost under a megabyte, and no process', async () => {
+  const { residents, settings, starter, root } = await open();
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const rest = { intervalMs: 3_600_000, file: join(root, 'a.ts') };
+  const names = Array.from({ length: 1000 }, (_, index) => `sense${index}`);
+  const senses = names.map((name) => senseIn(root, name, { ...rest, group: name }));
+  const declare = async (all: readonly SenseSettings[]): Promise<number> => {
+    settings.now = { senses: all, workflows: [] };
+    await residents.reload();
+    await settle();
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  await declare(senses); // what is compiled and cached once does not count
+  const before = await declare([]);
+  expect((await declare(senses)) - before).toBeLessThan(1024 * 1024);
+  expect([residents.residents().length, starter.guests]).toEqual([1000, []]);
 });
 
 test('a changed file is noticed, and a reload touches only the keys that it concerns', async () => {

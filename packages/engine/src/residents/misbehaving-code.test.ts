@@ -107,6 +107,22 @@ it('a sense that stops when its signal is aborted keeps its thread', async () =>
   expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: 2 }]);
 });
 
+it('errors that a compute leaves behind are logged, and cost neither the next compute nor the thread', async () => {
+  const { resident } = await serve(
+    senseThat(
+      `n += 1; emit('n', n);
+       if (n > 1) return await new Promise((resolve) => setTimeout(resolve, 400));
+       setTimeout(() => Promise.reject(new Error('late rejection')), 100);
+       setTimeout(() => { throw new Error('late throw'); }, 150);`,
+      'let n = 0;',
+    ),
+  );
+  for (const n of [1, 2])
+    expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: n }]);
+  for (const text of ['late rejection', 'late throw'])
+    expect(resident.lines).toContainEqual({ kind: 'logged', name: 'bad', text: containing(text) });
+});
+
 it('a sense whose thread ended goes on with the version that it had, whatever was saved meanwhile', async () => {
   const { resident, root } = await serve(
     senseThat(

@@ -1,6 +1,8 @@
 /**
  * Every misbehaviour, of a sense and of a role, in one real runtime: it has a typed ending, the next work of its key and the work of
- * another key are served in time, and in the end nothing is left.
+ * another key are served in time, and in the end nothing is left. Elsewhere, because they need other limits: code that never gets ready
+ * and code that fills its disk (resident-endings.test.ts), code that ignores a stop (resident-turns.test.ts, residents-shutdown.test.ts
+ * of the end-to-end tests), a crash in a loop (residents-workers.test.ts there), a sense in a system call (stuck-sense.test.ts).
  */
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

@@ -59,5 +59,5 @@ async function finish(root: string, draft: Draft): Promise<ComposedPlan> {
     const digest = content === null ? 'none' : createHash('sha256').update(content).digest('hex');
     hash.update(`\n${JSON.stringify(path)} ${digest}`);
   }
-  return { plan: { ...draft, digest: hash.digest('hex') }, files: [...byPath.keys()] };
+  return { plan: { ...draft, digest: hash.digest('base64url') }, files: [...byPath.keys()] };
 }

@@ -2,11 +2,12 @@
  * Makes what is configured, and what its files are, what runs. Only keys that changed are touched. Reloads are made one after
  * another; those that are asked for meanwhile become one.
  */
+import { createHash } from 'node:crypto';
 import { compilePattern } from '@caisson/policy';
 import { dirname } from 'node:path';
 import type { ResidentSettings, WorkerRuntime } from './contract.ts';
 import { findBase, findInside, type FileInterest, type FileWatch } from './file-watch.ts';
-import { composePlans, type ComposedPlan } from './plans.ts';
+import { composePlans, keyOfWorkflow, type ComposedPlan } from './plans.ts';
 import { keyOfGroup, type Senses } from './senses.ts';
 
 export interface ReloaderOptions {
@@ -35,7 +36,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
 class SerialReloader implements Reloader {
   readonly #options: ReloaderOptions;
   #settings: ResidentSettings = { senses: [], workflows: [] };
-  /** What each key was made of. */
+  /** What each key was made of, as a digest. */
   #applied = new Map<string, string>();
   #underWay: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly string[]> | null = null;
@@ -70,7 +71,7 @@ class SerialReloader implements Reloader {
     const settings = await readSettings();
     const plans = await composePlans(projectRoot, settings);
     if (this.#isStopped) return [];
-    const described = new Map(plans.map((composed) => [composed.plan.key, describe(composed, settings)]));
+    const described = describeAll(plans, settings);
     const gone = [...this.#applied.keys()].filter((key) => !described.has(key));
     const changed = [...described].filter(([key, text]) => this.#applied.get(key) !== text);
     this.#settings = settings;
@@ -111,8 +112,19 @@ class SerialReloader implements Reloader {
   }
 }
 
-function describe({ plan }: ComposedPlan, { senses, workflows }: ResidentSettings): string {
-  const own = senses.filter(({ group }) => plan.kind === 'senses' && keyOfGroup(group) === plan.key);
-  const flow = workflows.filter(({ name }) => plan.kind === 'workflow' && plan.modules[0]?.name === name);
-  return JSON.stringify([plan.digest, own, flow]);
+/** A digest of each key's code and settings. */
+function describeAll(
+  plans: readonly ComposedPlan[],
+  { senses, workflows }: ResidentSettings,
+): Map<string, string> {
+  const settings = new Map<string, unknown>([
+    ...Map.groupBy(senses, ({ group }) => keyOfGroup(group)),
+    ...workflows.map((flow) => [keyOfWorkflow(flow.name), flow] as const),
+  ]);
+  return new Map(
+    plans.map(({ plan: { key, digest } }) => {
+      const text = JSON.stringify([digest, settings.get(key)]);
+      return [key, createHash('sha256').update(text).digest('base64url')];
+    }),
+  );
 }

@@ -58,6 +58,8 @@ interface Entry {
   last: Pick<SenseView, 'lastComputeAt' | 'lastDurationMs' | 'lastProblem'>;
 }
 
+/** Shared by all that have not computed. */
+const NEVER: Entry['last'] = {};
 /** What is due so soon is done now: one wake-up instead of two. */
 const SOON_MS = 5;
 
@@ -132,7 +134,7 @@ class TimedSenses implements Senses {
     const known = this.#entries.get(settings.name);
     const dueMs = this.#nowMs() + (settings.intervalMs ?? Infinity);
     if (known === undefined) {
-      const counts = { isComputing: false, startedMs: -Infinity, computes: 0, failures: 0, last: {} };
+      const counts = { isComputing: false, startedMs: -Infinity, computes: 0, failures: 0, last: NEVER };
       this.#entries.set(settings.name, { settings, waiting: [], intervalDueMs: dueMs, ...counts });
       return;
     }

@@ -5,9 +5,11 @@ export interface WindowLimit {
   readonly windowMs: number;
 }
 
+const NEVER: readonly number[] = [];
+
 export class SlidingWindow {
   limit: WindowLimit;
-  #timesMs: number[] = [];
+  #timesMs: readonly number[] = NEVER;
 
   constructor(limit: WindowLimit) {
     this.limit = limit;
@@ -19,8 +21,8 @@ export class SlidingWindow {
    */
   add(atMs: number): boolean {
     const lastMs = this.#timesMs.at(-1) ?? atMs;
-    this.#timesMs.push(Math.max(lastMs, atMs));
-    while (this.#timesMs.length > this.limit.limit) this.#timesMs.shift();
+    const all = [...this.#timesMs, Math.max(lastMs, atMs)];
+    this.#timesMs = all.slice(Math.max(0, all.length - this.limit.limit));
     return this.isFull(atMs);
   }
 
@@ -34,6 +36,6 @@ export class SlidingWindow {
   }
 
   clear(): void {
-    this.#timesMs = [];
+    this.#timesMs = NEVER;
   }
 }

@@ -12,10 +12,11 @@ import { describeEnding, type Problems } from './describe-problems.ts';
 import type { LiveWorker } from './live-worker.ts';
 
 const NONE: Problems = new Map();
+const NOBODY: readonly LiveWorker[] = [];
 
 export class Succession {
   #trial: LiveWorker | null = null;
-  readonly #leaving = new Set<LiveWorker>();
+  #leaving: readonly LiveWorker[] = NOBODY;
   #refused: { readonly digest: string; readonly problems: Problems } | null = null;
 
   /** The one that gets the work, if there is one, and those beside it. */
@@ -30,7 +31,7 @@ export class Succession {
 
   /** Whether one that does no more work is still there. */
   get isClearing(): boolean {
-    return [...this.#leaving].some(({ isKilled }) => isKilled);
+    return this.#leaving.some(({ isKilled }) => isKilled);
   }
 
   isTrial(worker: LiveWorker): boolean {
@@ -44,7 +45,7 @@ export class Succession {
   /** Starts a trial if the worker serves another plan. */
   consider(worker: LiveWorker, plan: ResidentPlan, launch: () => LiveWorker): void {
     const isSettled = worker.plan.digest === plan.digest || this.#refused?.digest === plan.digest;
-    if (!isSettled && this.#trial === null && this.#leaving.size === 0) this.#trial = launch(); // KW3
+    if (!isSettled && this.#trial === null && this.#leaving.length === 0) this.#trial = launch(); // KW3
   }
 
   /** KW1: the problems of a trial that is refused; null for one that takes over. */
@@ -60,7 +61,7 @@ export class Succession {
   }
 
   leave(worker: LiveWorker | null): void {
-    if (worker !== null) this.#leaving.add(worker);
+    if (worker !== null && !this.#leaving.includes(worker)) this.#leaving = [...this.#leaving, worker];
   }
 
   /** KW2. */
@@ -77,7 +78,7 @@ export class Succession {
 
   /** Forgets one of its own that has ended; the problems of a trial that ended by itself. */
   forget(worker: LiveWorker, ending: ResidentEnding): Problems | null {
-    this.#leaving.delete(worker);
+    this.#leaving = this.#leaving.filter((other) => other !== worker);
     if (worker !== this.#trial) return null;
     this.#trial = null;
     if (worker.isEndAsked) return null;

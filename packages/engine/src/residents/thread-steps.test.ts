@@ -120,6 +120,30 @@ describe('a role that asks a person', () => {
   });
 });
 
+test('a clock that is set back makes neither the time for an answer longer nor that of a thread', async () => {
+  const asking = oneRole(({ ask }) => ask('which?', { deadlineMs: 5000 }).catch(() => 'nobody'));
+  const asks = openStill(asking);
+  const asked = await asks.start();
+  await asks.untilStatus(asked, 'waiting');
+  asks.clock.stepWall(asks.clock.wallMs() - DAY_MS);
+  asks.clock.advance(5000);
+  await asks.untilStatus(asked, 'done');
+  expect(asks.ledger.questions()).toMatchObject([{ status: 'expired' }]);
+
+  const works = openStill(
+    oneRole(({ dispatch }) => dispatch({ task: 'x' })),
+    { timeoutMs: 60_000 },
+  );
+  const late = await works.start();
+  await works.until(() => works.ledger.runs().length === 1);
+  works.clock.advance(50_000);
+  works.clock.stepWall(works.clock.wallMs() - DAY_MS);
+  works.clock.advance(10_000);
+  await works.untilStatus(late, 'timeout');
+  expect(works.cancelled).toEqual(works.requests.map(({ runId }) => runId));
+  expect(works.ledger.read({ runId: late, types: ['thread.ended'] })).toHaveLength(1);
+});
+
 describe('a role that sleeps', () => {
   test('needs no worker, and the next host wakes it', async () => {
     const stage = openStill(
@@ -152,6 +176,31 @@ describe('a role that sleeps', () => {
     stage.clock.stepWall(stage.clock.wallMs() + 2 * DAY_MS);
     stage.clock.advance(30_000);
     await stage.untilStatus(threadId, 'done');
+  });
+
+  test('wakes in time when the clock was set back meanwhile, also in the next host', async () => {
+    const stage = openStill(oneRole(({ sleep }) => sleep(DAY_MS)));
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    stage.clock.stepWall(stage.clock.wallMs() - 3 * DAY_MS);
+    stage.clock.advance(DAY_MS - 1);
+    expect(stage.ledger.thread(threadId)?.status).toBe('waiting');
+    stage.clock.advance(1);
+    await stage.untilStatus(threadId, 'done');
+    // What the next host knows is the recorded time; the clock is set back while nobody waits, and forward again.
+    const second = await stage.start();
+    await stage.untilStatus(second, 'waiting');
+    await stage.stop();
+    stage.clock.stepWall(stage.clock.wallMs() - DAY_MS);
+    const next = stage.openHost();
+    await next.threads.recoverThreadsForWorker();
+    stage.clock.advance(DAY_MS);
+    expect(stage.ledger.thread(second)?.status).toBe('waiting');
+    stage.clock.stepWall(stage.clock.wallMs() + DAY_MS);
+    stage.clock.advance(30_000);
+    await stage.untilStatus(second, 'done');
+    for (const each of [threadId, second])
+      expect(stage.ledger.read({ runId: each, types: ['thread.ended'] })).toHaveLength(1);
   });
 
   test('beside another step goes on with whichever is over first, also after its worker was evicted', async () => {

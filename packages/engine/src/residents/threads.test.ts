@@ -48,7 +48,9 @@ describe('a thread', () => {
 
   test('continues an ended one with its messages and its payload', async () => {
     const stage = openStage(TWO);
-    const first = await stage.start({ payload: 'red' });
+    const causes = [{ signalId: 'signal_1', name: 'changed', sense: 'look' }];
+    const trigger = { kind: 'signal', name: 'red', signalId: 'signal_2', sense: 'tests' } as const;
+    const first = await stage.start({ payload: 'red', trigger, causes });
     await stage.untilStatus(first, 'done');
     const second = await stage.start({ payload: undefined, continues: first });
     expect(await stage.untilStatus(second, 'done')).toMatchObject({ rounds: 0, continues: first });
@@ -57,6 +59,10 @@ describe('a thread', () => {
       payload: 'red',
       messages: [{ role: 'first' }, { role: 'second' }],
     });
+    expect(stage.threads.show(second)?.causes).toEqual([
+      ...causes,
+      { signalId: 'signal_2', name: 'red', sense: 'tests' },
+    ]);
     await expect(stage.start({ continues: 'thread_x' })).rejects.toThrow('has no thread');
   });
 

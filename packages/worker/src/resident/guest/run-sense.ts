@@ -12,6 +12,7 @@ import {
 import { checkJson, InvalidUse } from './checked-json.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { GroupDatabase } from './group-database.ts';
+import { watchLateErrors } from './late-errors.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Runner, Say } from './run-thread.ts';
 import { createSenseState } from './sense-state.ts';
@@ -32,7 +33,11 @@ export function createSenseRunner(
 ): Runner {
   const database = new GroupDatabase(join(stateFolder, 'group.db'));
   const outbox = createOutbox(database, name);
-  const parts = { state: createSenseState(database), projectRoot, log: createUserLog(say) };
+  const log = createUserLog(say);
+  const parts = { state: createSenseState(database), projectRoot, log };
+  const runCompute = watchLateErrors((error) =>
+    log('an error of a compute that was over:', describeThrown(error)),
+  );
   for (const emission of outbox.list()) say({ kind: 'undelivered', ...emission });
   let abort: (why: string) => void = () => undefined;
   const run = async (order: ComputeOrder): Promise<void> => {
@@ -45,7 +50,7 @@ export function createSenseRunner(
     const context = { ...parts, signal: limit.signal, cause, emit: emitted.emit };
     database.beginCompute();
     try {
-      await (sense as Sense).compute(context satisfies SenseContext<Signals>);
+      await runCompute(() => (sense as Sense).compute(context satisfies SenseContext<Signals>));
       limit.check();
       say({ kind: 'computed', signals: commit(database, outbox, order, emitted.close()) });
     } catch (error) {
