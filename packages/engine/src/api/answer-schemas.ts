@@ -96,6 +96,9 @@ export const SpendAnswer = z.object({
   cacheTokens: z.optional(z.int()),
   turns: z.optional(z.int()),
   toolCalls: z.optional(z.int()),
+  agent: z.optional(z.string()),
+  runtime: z.optional(z.string()),
+  models: z.optional(z.array(z.string())),
 });
 
 export const BudgetAnswer = z.object({
