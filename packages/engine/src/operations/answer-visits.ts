@@ -2,12 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
-<<<<<<< HEAD
 import type { Caller, DispatchRequest, Scope } from '@caisson/protocol';
-=======
-import type { Caller, Scope } from '@caisson/protocol';
-import type { DispatchRequest } from '../admission/index.ts';
->>>>>>> y-face
 import { createApi, createAttachments, sendProblem, type ApiHost, type Entrance } from '../api/index.ts';
 import { bundlePath } from '../composition/bundle-path.ts';
 import { readHostEnvironment } from '../config/index.ts';
@@ -119,22 +114,17 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
     ownerOf: (request) => visitorOf(request).id,
     admitBody: (request, operation) => requireScope(visitorOf(request), scopeOfCall(operation, LEAST)),
-<<<<<<< HEAD
-    admit: (request, operation, input) => requireScope(visitorOf(request), scopeOfCall(operation, input)),
-    async record(request, operation, input) {
-      if (request.method === 'GET' || request.method === 'HEAD') return;
-      const actor = actorOf(visitorOf(request));
-      if (operation === 'dispatch') await recordOrder(engine, actor, input['request'] as DispatchRequest);
-      else await recordAct(engine, actor, operation, input);
-=======
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
       if (operation === 'dispatch' && !(await resumesAsRecorded(engine, input['request'] as DispatchRequest)))
         requireScope(visitor, 'admin');
-      if (request.method !== 'GET' && request.method !== 'HEAD')
-        await recordAct(engine, actorOf(visitor), operation, input);
->>>>>>> y-face
+    },
+    async record(request, operation, input) {
+      if (request.method === 'GET' || request.method === 'HEAD') return;
+      const actor = actorOf(visitorOf(request));
+      if (operation === 'dispatch') await recordOrder(engine, actor, input['request'] as DispatchRequest);
+      else await recordAct(engine, actor, operation, input);
     },
     started: (request, run) => recordStart(engine, actorOf(visitorOf(request)), run),
   };
