@@ -11,8 +11,16 @@ const ASKS_EVERY = 50;
 const BEGUN_MS = Date.UTC(2026, 0, 1);
 const BETWEEN_MS = 20_000;
 
-/** Adds so many ended and sealed runs, whose seals are this blob; resolves with their ids, the oldest first. */
-export async function fillLedger(file: string, runs: number, blob = 'ab'.repeat(32)): Promise<string[]> {
+/** The digest of a seal, by its place among those that are added. */
+type SealOf = (place: number) => string;
+
+/** Adds so many ended and sealed runs; resolves with their ids, the oldest first. */
+export async function fillLedger(
+  file: string,
+  runs: number,
+  seals: string | SealOf = 'ab'.repeat(32),
+): Promise<string[]> {
+  const sealOf: SealOf = typeof seals === 'string' ? () => seals : seals;
   const ledger = openLedger(file);
   const ids: string[] = [];
   const first = nextLink(ledger);
@@ -22,7 +30,7 @@ export async function fillLedger(file: string, runs: number, blob = 'ab'.repeat(
       for (let added = 0; added < RUNS_IN_ONE_APPEND && ids.length < runs; added += 1) {
         const atMs = BEGUN_MS + ids.length * BETWEEN_MS;
         const runId = createId('run', atMs, randomBytes(10));
-        events.push(...eventsOfRun(runId, ids.length, { atMs, seal: sealAfter(first, blob, ids) }));
+        events.push(...eventsOfRun(runId, ids.length, { atMs, seal: sealAfter(first, sealOf, ids) }));
         ids.push(runId);
       }
       await ledger.append(events);
@@ -36,11 +44,12 @@ export async function fillLedger(file: string, runs: number, blob = 'ab'.repeat(
 /** Each follows the one before it, as in a chain of real seals. */
 function sealAfter(
   first: ReturnType<typeof nextLink>,
-  blob: string,
+  sealOf: SealOf,
   ids: readonly string[],
 ): Record<string, unknown> {
   const previousRun = ids.at(-1);
-  const place = previousRun === undefined ? {} : { previous: blob, previousRun };
+  const place = previousRun === undefined ? {} : { previous: sealOf(ids.length - 1), previousRun };
+  const blob = sealOf(ids.length);
   const chain = { ...first, number: first.number + ids.length, ...place };
   return { envelopeRef: blob, manifestRef: blob, keyId: 'k', chain };
 }

@@ -9,7 +9,7 @@ export function showProgress(
   output: Output,
   describe: (done: number, total: number) => string,
 ): (done: number, total: number) => void {
-  if (!output.isInteractive || output.format !== 'human') return () => undefined;
+  if (!showsProgress(output)) return () => undefined;
   const firstAtMs = performance.now() + FIRST_MS;
   let shownAtMs = 0;
   return (done, total) => {
@@ -18,4 +18,8 @@ export function showProgress(
     shownAtMs = nowMs;
     output.status(done >= total ? null : describe(done, total));
   };
+}
+
+export function showsProgress({ isInteractive, format }: Output): boolean {
+  return isInteractive && format === 'human';
 }

@@ -3,9 +3,11 @@ import type { Caisson, Verification, VerifyOptions } from '@caisson/engine';
 import { CaissonError } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { line, type Lines, type Style } from './painted.ts';
-import { showProgress } from './show-progress.ts';
+import { showProgress, showsProgress } from './show-progress.ts';
 
 const PAGE = 100;
+/** To count them only. */
+const LARGE_PAGE = 500;
 /** So many that are not correct are named; the others are counted. */
 const MAX_NAMED = 100;
 
@@ -38,10 +40,12 @@ export async function verifyEvery(
 ): Promise<EveryVerification> {
   const outcomes = { tampered: 0, 'bad-signature': 0, incomplete: 0, unsealed: 0, 'no-key': 0, ok: 0 };
   const problems: Problem[] = [];
-  const progress = showProgress(output, (done) => `verified ${done} runs`);
+  const progress = showProgress(output, (done, of) => `verified ${done} of ${of} runs`);
+  const total = showsProgress(output) ? await countEnded(caisson) : 0;
+  const optionsOf = chooseLines(how);
   let [runs, forgotten] = [0, 0];
-  for await (const runId of listEnded(caisson)) {
-    const found = await verifyOne(caisson, runId, how);
+  for await (const runId of listEnded(caisson, PAGE)) {
+    const found = await verifyOne(caisson, runId, optionsOf(runId));
     if (found === null) forgotten += 1;
     else {
       runs += 1;
@@ -49,19 +53,32 @@ export async function verifyEvery(
       if (found.outcome !== 'ok' && problems.length < MAX_NAMED) problems.push(found);
       if (output.format === 'ndjson') output.event(found);
     }
-    progress(runs + forgotten, Infinity);
+    progress(runs + forgotten, Math.max(total, runs + forgotten + 1)); // others may have ended meanwhile
   }
   output.status(null);
   const outcome = OUTCOMES.find((each) => outcomes[each] > 0) ?? 'ok';
   return { outcome, runs, forgotten, outcomes, problems };
 }
 
-async function* listEnded(caisson: Caisson): AsyncGenerator<string> {
+/** A run is compared with the lines of a given witness that name it, not with all. */
+function chooseLines(how: Partial<VerifyOptions>): (runId: string) => Partial<VerifyOptions> {
+  if (how.witness === undefined) return () => how;
+  const lines = Map.groupBy(how.witness, ({ runId }) => runId);
+  return (runId) => ({ ...how, witness: lines.get(runId) ?? [] });
+}
+
+async function countEnded(caisson: Caisson): Promise<number> {
+  let count = 0;
+  for await (const _runId of listEnded(caisson, LARGE_PAGE)) count += 1;
+  return count;
+}
+
+async function* listEnded(caisson: Caisson, rows: number): AsyncGenerator<string> {
   let after: string | undefined;
   do {
-    const page = await caisson.runs({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await caisson.runs({ limit: rows, ...(after === undefined ? {} : { after }) });
     for (const { runId, endedAt } of page) if (endedAt !== undefined) yield runId;
-    after = page.length < PAGE ? undefined : page.at(-1)?.runId;
+    after = page.length < rows ? undefined : page.at(-1)?.runId;
   } while (after !== undefined);
 }
 

@@ -4,15 +4,21 @@
  * nothing and delays nothing.
  */
 import { hash } from 'node:crypto';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder, unlessErrno } from '@caisson/ground';
 import { post } from '../callbacks/index.ts';
-import { encodeWitnessLine, listNewestSeals, type RecordedSeal } from '../evidence/index.ts';
+import { encodeWitnessLine, listNewestSeals, readEnd, type RecordedSeal } from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
 const POST_MS = 5000;
 const MAX_LINES = 1000;
+/** Of the file, at first. */
+const END_BYTES = 64 * 1024;
+/** A seal and the one before it have 64 digits each. */
+const MIN_LINE_BYTES = 128;
+const LINE_END = 10;
+const NO_FILE = { end: Buffer.alloc(0), isWhole: true };
 
 export interface WitnessCourier {
   /** Informs the witness; never throws and never waits for a network. */
@@ -58,14 +64,34 @@ function createFileCourier(file: string, ledger: Ledger, warn: (message: string)
 
 /** The lines that the file lacks, in one write at its end. Usually only the one of the newest seal. */
 function appendMissing(file: string, ledger: Ledger, newest: RecordedSeal): void {
-  const text = readIfThere(file);
-  // A line that a power cut left incomplete must not corrupt the next one.
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-  const missing = listNewestSeals(ledger, newest, ({ seal }) =>
-    text.includes(`"seal":"${seal.envelopeRef}"`),
-  );
   makeFolder(dirname(file));
+  const { missing, gap } = findMissing(file, ledger, newest);
   appendFileSync(file, gap + missing.map((seal) => encodeWitnessLine(seal) ?? '').join(''), { mode: 0o600 });
+}
+
+/**
+ * Compared with the end of the file, which has the seal before the newest one. Only where it is not there, because lines
+ * are missing or others have the same witness, more of the file is read.
+ */
+function findMissing(
+  file: string,
+  ledger: Ledger,
+  newest: RecordedSeal,
+): { readonly missing: readonly RecordedSeal[]; readonly gap: string } {
+  for (let bytes = END_BYTES; ; bytes *= 8) {
+    const { end, isWhole } = unlessErrno(() => readEnd(file, bytes), NO_FILE, 'ENOENT');
+    // Each line takes more: behind so many seals none of those before can be in this part.
+    const most = isWhole ? Infinity : bytes / MIN_LINE_BYTES;
+    let [looked, isFound] = [0, false];
+    const missing = listNewestSeals(ledger, newest, ({ seal }) => {
+      isFound = end.includes(`"seal":"${seal.envelopeRef}"`);
+      looked += 1;
+      return isFound || looked > most;
+    });
+    // A line that a power cut left incomplete must not corrupt the next one.
+    const gap = end.length === 0 || end.at(-1) === LINE_END ? '' : '\n';
+    if (isFound || isWhole) return { missing, gap };
+  }
 }
 
 function createPostCourier(url: string, ledger: Ledger, warn: (message: string) => void): WitnessCourier {
@@ -126,8 +152,4 @@ function listUnsent(url: string, ledger: Ledger): RecordedSeal[] {
 
 function cursorOf(url: string): string {
   return hash('sha256', url);
-}
-
-function readIfThere(file: string): string {
-  return unlessErrno(() => readFileSync(file, 'utf8'), '', 'ENOENT');
 }

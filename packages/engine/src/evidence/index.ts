@@ -10,20 +10,16 @@ export {
   findChainBreak,
   findChainBreakIn,
   listNewestSeals,
-  listSeals,
   walkSeals,
   nextLink,
   refuseLostSeal,
   type RecordedSeal,
 } from './seal-chain.ts';
 export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';
-export {
-  describeWitnessed,
-  encodeWitnessLine,
-  findContradiction,
-  parseWitness,
-  type WitnessLine,
-} from './witness.ts';
+export { encodeWitnessLine, parseWitness, type WitnessLine } from './witness.ts';
+export { compareWitness } from './compare-witness.ts';
+export { watchWitness, type WatchedWitness } from './watched-witness.ts';
+export { readEnd } from './witness-file.ts';
 export { parseStoredEnvelope } from './dsse.ts';
 export { findSeal, listSealedArtefacts } from './find-seal.ts';
 export { exportRun, type Exported } from './export.ts';

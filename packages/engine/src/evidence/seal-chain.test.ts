@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { getLedgerId } from '../ledger/index.ts';
 import { STAGE_RUN, stageSealedRun } from './evidence-stage.ts';
 import { openLedgerHeads } from './ledger-head.ts';
-import { findChainBreak, listSeals, nextLink } from './seal-chain.ts';
+import { findChainBreak, nextLink, walkSeals } from './seal-chain.ts';
 import { verifyRun } from './verify.ts';
 
 async function createFolder(): Promise<string> {
@@ -30,7 +30,7 @@ it('a seal of the first versions, which has no place in a chain, verifies, and t
     previous: stage.seal.envelopeRef,
     previousRun: STAGE_RUN,
   });
-  const seals = listSeals(stage.ledger);
+  const seals = [...walkSeals(stage.ledger)];
   const [first] = seals;
   if (first === undefined) throw new Error('there is a seal');
   const next = { ...first, seal: { ...stage.seal, envelopeRef: 'f'.repeat(64), chain: link } };
@@ -43,7 +43,7 @@ it('a head that cannot be read is said to be so, and never stands for a ledger t
   onTestFinished(() => stage.close());
   const folder = await createFolder();
   const heads = openLedgerHeads(folder);
-  const [newest] = listSeals(stage.ledger);
+  const [newest] = [...walkSeals(stage.ledger)];
   if (newest === undefined) throw new Error('there is a seal');
   expect(heads.advance(stage.folder, stage.ledger, newest)).toEqual({ kind: 'none' });
   expect(heads.judge(stage.folder, stage.ledger)).toMatchObject({ kind: 'ok', head: { runId: STAGE_RUN } });
@@ -61,7 +61,7 @@ it('a ledger whose id was changed is still the one that its signed seals say it 
   const stage = await stageSealedRun();
   onTestFinished(() => stage.close());
   const heads = openLedgerHeads(await createFolder());
-  const [newest] = listSeals(stage.ledger);
+  const [newest] = [...walkSeals(stage.ledger)];
   if (newest?.seal.chain === undefined) throw new Error('there is a seal');
   const removed = { ...newest, runId: 'run_zzzzzzzzzzzzzzzzzzzz' };
   heads.advance(stage.folder, stage.ledger, removed);
@@ -72,7 +72,7 @@ it('a ledger whose id was changed is still the one that its signed seals say it 
 it('the head of a folder that is gone is forgotten once it is old', async () => {
   const stage = await stageSealedRun();
   const heads = openLedgerHeads(await createFolder());
-  const [newest] = listSeals(stage.ledger);
+  const [newest] = [...walkSeals(stage.ledger)];
   if (newest === undefined) throw new Error('there is a seal');
   heads.advance(stage.folder, stage.ledger, newest);
   await stage.close();

@@ -37,11 +37,6 @@ export function* walkSeals(ledger: Ledger): Generator<RecordedSeal> {
   }
 }
 
-/** The same at once: for those who compare all with all. */
-export function listSeals(ledger: Ledger): RecordedSeal[] {
-  return [...walkSeals(ledger)];
-}
-
 /**
  * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out; oldest
  * first. Older ones are not read.

@@ -32,7 +32,7 @@ export interface VerifyOptions {
 export interface LedgerCheck {
   readonly id: string;
   /** `seal` is the run's envelope; null when it has none, or it cannot be read. */
-  run(seal: Buffer | null): string | null;
+  run(seal: Buffer | null): Promise<string | null> | string | null;
 }
 
 /** Checks an export, given as bytes or as a file. Needs no state folder and no network. */

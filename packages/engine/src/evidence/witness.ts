@@ -1,6 +1,7 @@
 /**
  * A witness gets one line for every seal, so that the owner of the signing key cannot sign another history unseen. This
- * file has the lines and what they prove; `composition/witness-courier.ts` sends them.
+ * file has the lines and what they prove of one seal, `compare-witness.ts` what they prove of a ledger;
+ * `composition/witness-courier.ts` sends them.
  *
  * A line of the witness that the ledger contradicts is an alarm. A seal without a line is not: the witness may have
  * been configured later, or could not be reached.
@@ -10,10 +11,10 @@ import { hash } from 'node:crypto';
 import { Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
-import { canonicalJson, findLedgerId, type Ledger } from '../ledger/index.ts';
+import { canonicalJson } from '../ledger/index.ts';
 import { parseEnvelope } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
-import { listSeals, type RecordedSeal } from './seal-chain.ts';
+import type { RecordedSeal } from './seal-chain.ts';
 import { parseStatement } from './statement.ts';
 
 const WitnessLine = z.strictObject({
@@ -38,27 +39,21 @@ export function encodeWitnessLine({ runId, at, seal }: RecordedSeal): string | n
 export function parseWitness(text: string): WitnessLine[] {
   const lines = text.split('\n');
   lines.pop(); // what follows the last line end
-  return lines.map((line, index) => {
-    const parsed = WitnessLine.safeParse(parseJson(line));
-    if (!parsed.success) throw new EvidenceMalformedError(`line ${index + 1} of the witness is damaged`);
-    return parsed.data;
-  });
+  return lines.map((line, index) => parseWitnessLine(line, index + 1));
 }
 
-/** The first line that the ledger contradicts, in words; null when there is none. */
-export function findContradiction(lines: readonly WitnessLine[], ledger: Ledger): string | null {
-  const seals = listSeals(ledger);
-  const ids = new Set([findLedgerId(ledger.kv), ...seals.flatMap(({ seal }) => seal.chain?.ledger ?? [])]);
-  const byNumber = new Map(seals.map((recorded) => [recorded.seal.chain?.number, recorded]));
-  for (const line of lines) {
-    if (!ids.has(line.ledger)) continue; // several ledgers may have one witness
-    const here = byNumber.get(line.number);
-    if (here === undefined)
-      return `the witness saw seal ${line.number} of ${line.runId} at ${line.at}, and this ledger has none: a run was removed`;
-    if (here.seal.envelopeRef !== line.seal)
-      return `the witness saw another seal ${line.number} (${line.seal} of ${line.runId}) than this ledger has: history was rewritten`;
-  }
-  return null;
+/** One line without its end. */
+export function parseWitnessLine(text: string, number: number | null): WitnessLine {
+  const parsed = WitnessLine.safeParse(parseJson(text));
+  if (!parsed.success) throw describeDamage(number);
+  return parsed.data;
+}
+
+/** The error of a line that cannot be read; null is a line whose number is not known. */
+export function describeDamage(number: number | null): EvidenceMalformedError {
+  return new EvidenceMalformedError(
+    `${number === null ? 'a line' : `line ${number}`} of the witness is damaged`,
+  );
 }
 
 /**

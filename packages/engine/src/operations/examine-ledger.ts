@@ -2,7 +2,7 @@
  * The whole ledger, checked for the doctor: medium, every chain, the order, the rows derived from the events, the chain
  * of the seals, and whether it still has the seal that was noted elsewhere.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaissonError, definedOnly } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
@@ -10,7 +10,7 @@ import { openUserHeads } from '../composition/user-keys.ts';
 import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
-import { findChainBreak, findContradiction, listSeals, parseWitness, walkSeals } from '../evidence/index.ts';
+import { compareWitness, findChainBreak, walkSeals } from '../evidence/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
@@ -48,14 +48,14 @@ export async function examineLedger(
   }
   try {
     if (options.accept === true) openUserHeads(config).accept(config.stateDir, ledger);
-    const events = probe('ledger', () => examineEvents(ledger, options.onProgress));
-    const head = probe('ledger-head', () => examineHead(config, ledger));
+    const events = await probe('ledger', () => examineEvents(ledger, options.onProgress));
+    const head = await probe('ledger-head', () => examineHead(config, ledger));
     if (events.verdict === 'fail') return [events, head]; // its seals cannot be read in order
     return [
       events,
       await examineSeals(config, ledger),
       head,
-      ...(witness === null ? [] : [probe('witness', () => examineWitness(witness, ledger))]),
+      ...(witness === null ? [] : [await probe('witness', () => examineWitness(witness, ledger))]),
       ...((await options.also?.(ledger)) ?? []),
     ];
   } finally {
@@ -63,9 +63,9 @@ export async function examineLedger(
   }
 }
 
-function probe(id: string, look: () => ProbeReport): ProbeReport {
+async function probe(id: string, look: () => ProbeReport | Promise<ProbeReport>): Promise<ProbeReport> {
   try {
-    return look();
+    return await look();
   } catch (error) {
     return asFinding(id, error);
   }
@@ -163,7 +163,7 @@ function examineHead(config: Config, ledger: Ledger | null): ProbeReport {
   return { id, verdict: 'warn', detail: problem, remedy: 'If that was you: caisson doctor --accept-ledger' };
 }
 
-function examineWitness(witness: string, ledger: Ledger): ProbeReport {
+async function examineWitness(witness: string, ledger: Ledger): Promise<ProbeReport> {
   const id = 'witness';
   if (isAddress(witness)) {
     const unsent = countUnsent(witness, ledger);
@@ -175,23 +175,19 @@ function examineWitness(witness: string, ledger: Ledger): ProbeReport {
           detail: `${witness} lacks ${unsent} seals; the next seal sends them`,
         };
   }
-  const seals = listSeals(ledger).filter(({ seal }) => seal.chain !== undefined);
   if (!existsSync(witness))
     return {
       id,
-      verdict: seals.length === 0 ? 'ok' : 'warn',
+      verdict: walkSeals(ledger).every(({ seal }) => seal.chain === undefined) ? 'ok' : 'warn',
       detail: `${witness} does not exist; the next seal makes it`,
     };
-  const lines = parseWitness(readFileSync(witness, 'utf8'));
-  const problem = findContradiction(lines, ledger);
+  const { problem, seals, seen } = await compareWitness(witness, ledger);
   if (problem !== null)
     return { id, verdict: 'fail', outcome: 'tampered', detail: problem, remedy: ROLLED_BACK_REMEDY };
-  const seen = new Set(lines.map(({ seal }) => seal));
-  const unseen = seals.filter(({ seal }) => !seen.has(seal.envelopeRef)).length;
-  if (unseen === 0) return { id, verdict: 'ok', detail: `${witness} has seen all ${seals.length} seals` };
+  if (seen === seals) return { id, verdict: 'ok', detail: `${witness} has seen all ${seals} seals` };
   return {
     id,
     verdict: 'warn',
-    detail: `${witness} has no line of ${unseen} seals; the next seal adds them`,
+    detail: `${witness} has no line of ${seals - seen} seals; the next seal adds them`,
   };
 }

@@ -1,5 +1,5 @@
 /** Checks a run of this project, and whether the ledger has lost anything. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { CaissonError, definedOnly } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads, openUserKeyring } from '../composition/user-keys.ts';
@@ -7,16 +7,15 @@ import { isAddress } from '../composition/witness-courier.ts';
 import { RunNotFoundError } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import {
-  describeWitnessed,
   exportRun,
-  findContradiction,
-  parseWitness,
   TamperedError,
   verifyRun,
+  watchWitness,
   type Exported,
   type LedgerCheck,
   type Verification,
   type VerifyOptions,
+  type WatchedWitness,
 } from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { resolveRunId } from './resolve-run-id.ts';
@@ -83,34 +82,43 @@ function findRun(engine: Engine, given: string): string {
   try {
     return resolveRunId(engine.ledger, given);
   } catch (error) {
-    if (error instanceof RunNotFoundError) checkHead(engine).run(null);
+    if (error instanceof RunNotFoundError) judgeHead(engine);
     throw error;
   }
 }
 
-function checkHead({ config, ledger }: Engine): LedgerCheck {
-  return {
-    id: 'ledger-head',
-    run() {
-      const verdict = openUserHeads(config).judge(config.stateDir, ledger);
-      const problem = describeVerdict(verdict, ledger.file);
-      if (verdict.kind === 'rolled-back') throw new LedgerRolledBackError(problem ?? '');
-      if (verdict.kind === 'ok') return `the newest seal that was noted (${verdict.head.runId}) is here`;
-      return null;
-    },
-  };
+function checkHead(engine: Engine): LedgerCheck {
+  return { id: 'ledger-head', run: () => judgeHead(engine) };
 }
+
+function judgeHead({ config, ledger }: Engine): string | null {
+  const verdict = openUserHeads(config).judge(config.stateDir, ledger);
+  const problem = describeVerdict(verdict, ledger.file);
+  if (verdict.kind === 'rolled-back') throw new LedgerRolledBackError(problem ?? '');
+  return verdict.kind === 'ok' ? `the newest seal that was noted (${verdict.head.runId}) is here` : null;
+}
+
+/** Of each ledger that is open here: `verify --all` checks one run after the other. */
+const watched = new WeakMap<Ledger, Map<string, WatchedWitness>>();
 
 function checkOwnWitness(witness: string, ledger: Ledger): LedgerCheck {
   return {
     id: 'witness',
-    run(envelope) {
+    async run(envelope) {
       if (isAddress(witness) || !existsSync(witness)) return null;
-      const lines = parseWitness(readFileSync(witness, 'utf8'));
-      const seen = envelope === null ? null : describeWitnessed(envelope, lines);
-      const problem = findContradiction(lines, ledger);
+      const lines = watch(witness, ledger);
+      const seen = envelope === null ? null : await lines.describe(envelope);
+      const problem = await lines.findContradiction();
       if (problem !== null) throw new LedgerRolledBackError(problem);
       return seen;
     },
   };
+}
+
+function watch(witness: string, ledger: Ledger): WatchedWitness {
+  const files = watched.get(ledger) ?? new Map<string, WatchedWitness>();
+  watched.set(ledger, files);
+  const known = files.get(witness) ?? watchWitness(witness, ledger);
+  files.set(witness, known);
+  return known;
 }
