@@ -3,6 +3,7 @@ import { ApiInputs, definedOnly, type Caller } from '@caisson/protocol';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import type { ApiHost } from './contract.ts';
 import { bytes, chunks, cutPage, events, json, list, tagged } from './define-operation.ts';
+import { sendCollection } from './gc-progress.ts';
 import { REGISTRY_OPERATIONS } from './registry-operations.ts';
 import { RESIDENT_OPERATIONS } from './resident-operations.ts';
 import { SHARED_OPERATIONS } from './shared-operations.ts';
@@ -226,6 +227,11 @@ const KEEPING = {
     'POST /v1/gc',
     () => ApiInputs.gc,
     ({ caisson }, how) => caisson.gc(definedOnly(how)),
+  ),
+  gcWithProgress: chunks(
+    'POST /v1/gc/live',
+    () => ApiInputs.gc,
+    ({ caisson }, how) => sendCollection((onProgress) => caisson.gc({ ...definedOnly(how), onProgress })),
   ),
 };
 

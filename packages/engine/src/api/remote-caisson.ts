@@ -8,6 +8,7 @@ import type { LiveConfig } from '../config/index.ts';
 import type { Sessions } from '../session/index.ts';
 import { call, callForAll, callForBytes, callForChunks, callForEvents } from './call.ts';
 import type { Connection } from './contract.ts';
+import { readCollection } from './gc-progress.ts';
 import { OPERATIONS } from './operations.ts';
 import { createRemoteHandle, dispatchRemote } from './remote-handle.ts';
 import { createRemoteResidents } from './remote-residents.ts';
@@ -168,7 +169,10 @@ function keeps({ connection, caller }: RemoteParts): Pick<Caisson, Keeping> {
     branches: () => callForAll(connection, OPERATIONS.branches, {}),
     pushBranch: (run) => call(connection, OPERATIONS.pushBranch, { run, caller }),
     dropBranch: async (run) => (await call(connection, OPERATIONS.dropBranch, { run })).runId,
-    gc: ({ onProgress: _local, ...how } = {}) => call(connection, OPERATIONS.gc, how),
+    gc: ({ onProgress, ...how } = {}) =>
+      onProgress === undefined
+        ? call(connection, OPERATIONS.gc, how)
+        : readCollection(callForChunks(connection, OPERATIONS.gcWithProgress, how), onProgress),
   };
 }
 

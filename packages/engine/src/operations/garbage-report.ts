@@ -40,6 +40,6 @@ export interface GarbageOptions {
   readonly heldBackTtlMs?: number;
   /** Also forgets every run that ended, unless it has the only copy of work (`heldBackTtlMs` deletes that, too). */
   readonly all?: boolean;
-  /** How many events of the ledger were looked at: twice, for refs and for blobs. A daemon does not report it. */
+  /** How many events of the ledger were looked at: twice, for refs and for blobs. */
   onProgress?(done: number, total: number): void;
 }
