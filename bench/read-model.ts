@@ -1,5 +1,6 @@
 // What is read costs the same in a large ledger as in a small one: time and memory of the commands that list and show.
 // `CAISSON_BENCH_RUNS=500000 npm run bench -- read-model` is the nightly size. Needs a build.
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +15,7 @@ const SMALL = 1000;
 const LARGE = Number(process.env['CAISSON_BENCH_RUNS'] ?? 50_000);
 const ROUNDS = 9;
 const AT_MOST = 1.5;
+const USER = ['-c', 'user.name=B', '-c', 'user.email=b@example.invalid'];
 const CLI = fileURLToPath(new URL('../packages/cli/bin/caisson.js', import.meta.url));
 
 interface Filled {
@@ -32,12 +34,20 @@ export async function run(): Promise<BenchRow[]> {
   }
 }
 
-/** A run that happened makes the state folder. */
+/** A run that happened makes the state folder; each of the others has a checkpoint in the repository. */
 async function fill(scratch: Scratch, runs: number): Promise<Filled> {
+  const git = (...args: string[]): string =>
+    execFileSync('git', [...USER, ...args], { cwd: scratch.project, env: scratch.env, encoding: 'utf8' });
+  git('init', '-q', '-b', 'main');
+  git('commit', '-q', '--allow-empty', '-m', 'first');
   await timeProgram(process.execPath, [CLI, 'run', '--workspace', 'empty', '--', 'true'], scratch);
   const state = join(scratch.project, '.caisson');
   const { digest } = await openLocalStore(join(state, 'store')).putBlob(Buffer.from('seal'));
   const ids = await fillLedger(join(state, 'ledger.db'), runs, digest);
+  const tree = git('rev-parse', 'HEAD^{tree}').trim();
+  const refs = ids.toSorted().map((id) => `${tree} refs/caisson/${id}/1\n`);
+  const packed = `# pack-refs with: peeled fully-peeled sorted \n${refs.join('')}`;
+  writeFileSync(join(scratch.project, '.git/packed-refs'), packed);
   writeFileSync(join(scratch.root, 'report.cjs'), REPORT);
   return { scratch, ids };
 }

@@ -1,19 +1,20 @@
 /** What is read of a large ledger costs what it costs in a small one; `npm run bench -- read-model` has the figures. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchTurns } from '../../bench/daemon/loop-turns.ts';
 import { fillLedger } from '../../bench/read-model/fill-ledger.ts';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { resolveRunId } from '../../packages/engine/src/operations/resolve-run-id.ts';
 import { openLocalStore } from '../../packages/engine/src/store/index.ts';
-import { BIN, createProject } from '../e2e/project.ts';
+import { openTerminal } from '../e2e/on-terminal.ts';
+import { BIN, createProject, type Project } from '../e2e/project.ts';
 import { serve } from './killed-daemons.ts';
 
 const SMALL = 1000;
@@ -90,21 +91,41 @@ it('20,000 runs are listed and found as quickly as 1,000', async () => {
 
 /** All of the events take more: a command that loads them is ended by V8. */
 const HEAP = '--max-old-space-size=64';
+/** What is outside of that heap counts as well. */
+const MOST_MB = 250;
+const REPORT_MEMORY =
+  "process.on('exit', () => require('node:fs').writeFileSync(`${__dirname}/kb`, `${process.resourceUsage().maxRSS}`));";
+
+/** A checkpoint for each run, as `git pack-refs` writes them. */
+function nameInRefs(project: Project, ids: readonly string[]): void {
+  project.git('pack-refs', '--all');
+  const tree = project.git('rev-parse', 'HEAD^{tree}').trim();
+  const file = join(project.root, '.git/packed-refs');
+  const [head = '', ...refs] = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const added = ids.map((id) => `${tree} refs/caisson/${id}/1`);
+  const all = [...refs.filter((line) => !line.startsWith('^')), ...added];
+  const sorted = all.toSorted((a, b) => (a.slice(41) < b.slice(41) ? -1 : 1));
+  writeFileSync(file, `${[head, ...sorted].join('\n')}\n`);
+}
 
 it('doctor and gc go through 20,000 runs with a heap that has no room for them', async () => {
   const project = createProject();
   await project.run('--', 'true');
   const state = join(project.root, '.caisson');
   const { digest } = await openLocalStore(join(state, 'store')).putBlob(Buffer.from('seal'));
-  await fillLedger(join(state, 'ledger.db'), LARGE, digest);
+  nameInRefs(project, await fillLedger(join(state, 'ledger.db'), LARGE, digest));
+  const report = join(project.root, '../report-memory.cjs');
+  writeFileSync(report, REPORT_MEMORY);
   const options = { cwd: project.root, env: project.env };
   // The doctor also says what else this machine lacks, and ends with 1 then.
   const caisson = async (...args: string[]): Promise<string> => {
-    const argv = [HEAP, BIN, ...args, '-o', 'json'];
-    return await promisify(execFile)(process.execPath, argv, options).then(
-      ({ stdout }) => stdout,
-      ({ stdout }: { stdout: string }) => stdout,
+    const argv = [HEAP, '--require', report, BIN, ...args, '-o', 'json'];
+    const { stdout } = await promisify(execFile)(process.execPath, argv, options).catch(
+      (failed: { stdout: string }) => failed,
     );
+    const mb = Number(readFileSync(join(report, '../kb'), 'utf8')) / 1000;
+    expect(mb, args.join(' ')).toBeLessThan(MOST_MB);
+    return stdout;
   };
   expect(JSON.parse(await caisson('gc', '--older-than', '0s'))).toMatchObject({ problems: [], heldBack: [] });
   const { probes } = JSON.parse(await caisson('doctor')) as { probes: { id: string; detail: string }[] };
@@ -112,6 +133,7 @@ it('doctor and gc go through 20,000 runs with a heap that has no room for them',
   expect(details.get('ledger')).toContain(`of ${LARGE + 1} runs, every hash is correct`);
   expect(details.get('seals')).toContain(`${LARGE + 1} seals`);
   expect(details.get('store')).toContain('has its digest');
+  expect(details.get('checkpoints')).toMatch(/^2\d{4} refs under refs\/caisson, each of a run$/);
 
   await serve(project);
   const ask = async (path: string): Promise<string> => {
@@ -131,4 +153,13 @@ it('doctor and gc go through 20,000 runs with a heap that has no room for them',
   await examining;
   expect(examined.answer).toContain(`of ${LARGE + 1} runs, every hash is correct`);
   expect(longestMs).toBeLessThan((performance.now() - begun) / 4);
+
+  // The daemon looks, and the terminal of its caller shows how far it is.
+  const collecting = openTerminal(project, ['gc']);
+  expect(await collecting.ended).toBe(0);
+  expect(collecting.screen()).toMatch(/looking for what is needed: \d+ of \d+ events/);
+  expect(collecting.screen()).toContain('freed');
+  const verifying = openTerminal(project, ['verify', '--all']);
+  await vi.waitFor(() => expect(verifying.screen()).toMatch(/verified \d+ of 20001 runs/), 60_000);
+  verifying.close();
 }, 240_000);

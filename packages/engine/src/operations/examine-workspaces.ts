@@ -25,19 +25,21 @@ export async function examineWorkspaces(
 
 async function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): Promise<ProbeReport> {
   const id = 'checkpoints';
-  const there = new Set(refs.map(({ ref }) => ref));
-  const broken = refs.flatMap(({ ref, repository, problem }) =>
-    problem === null ? [] : [`${ref} in ${repository} ${WORDS[problem]}`],
-  );
+  const there = new Set<string>();
+  const [damage, unknown]: [string[], string[]] = [[], []];
+  let count = 0;
+  for await (const { ref, repository, runId, problem } of refs()) {
+    count += 1;
+    there.add(ref);
+    if (problem !== null) damage.push(`${ref} in ${repository} ${WORDS[problem]}`);
+    else if (ledger.run(runId) === null) unknown.push(`${ref} in ${repository} is of no run in this ledger`);
+  }
   const gone = new Set<string>();
   for await (const [ref] of walkCheckpoints(ledger)) if (!there.has(ref)) gone.add(ref);
-  const damage = [...broken, ...[...gone].map((ref) => `${ref}, which the ledger names, is gone`)];
-  const unknown = refs
-    .filter(({ runId, problem }) => problem === null && ledger.run(runId) === null)
-    .map(({ ref, repository }) => `${ref} in ${repository} is of no run in this ledger`);
+  for (const ref of gone) damage.push(`${ref}, which the ledger names, is gone`);
   const findings = [...damage, ...unknown];
   if (findings.length === 0)
-    return { id, verdict: 'ok', detail: `${refs.length} refs under refs/caisson, each of a run` };
+    return { id, verdict: 'ok', detail: `${count} refs under refs/caisson, each of a run` };
   const detail = nameFirst(findings);
   if (damage.length > 0)
     return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY, repair: DAMAGED_REPAIR };

@@ -87,15 +87,14 @@ function findContinuing(ledger: Engine['ledger'], runId: string): RunRow | undef
 /** Deletes the refs that a forget which was killed half-way left. What is kept of files is never deleted here. */
 export async function finishForgotten(engine: Engine): Promise<void> {
   const { projectRoot, stateDir } = engine.config;
-  const refs = await engine.workspaces.inspect(engine.config).then(
-    (found) => found.refs,
-    (error: unknown) => {
-      const message = `refs of forgotten runs could not be looked for: ${explainError(error)}`;
-      engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
-      return [];
-    },
-  );
-  const left = new Set(refs.map(({ runId }) => runId).filter((runId) => isForgotten(engine, runId)));
+  const left = new Set<string>();
+  try {
+    const { refs } = await engine.workspaces.inspect(engine.config);
+    for await (const { runId } of refs()) if (isForgotten(engine, runId)) left.add(runId);
+  } catch (error) {
+    const message = `refs of forgotten runs could not be looked for: ${explainError(error)}`;
+    engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
+  }
   for (const runId of left)
     await orWarn(engine, runId, () =>
       engine.workspaces.forget({ projectRoot, stateDir, runId, onlyRefs: true }),

@@ -126,7 +126,8 @@ export interface MovedWorkspace {
 }
 
 export interface InspectedWorkspaces {
-  readonly refs: readonly OwnRef[];
+  /** Read as they are asked for: there may be as many as there were attempts. */
+  refs(): AsyncIterable<OwnRef>;
   /** Attempt folders that were never removed; `hasRepository`: the repository of their checkpoints still exists. */
   readonly attempts: readonly (RecoverableWorkspace & { readonly hasRepository: boolean })[];
   /** Attempt folders of ours that were made elsewhere: the state folder has been moved since. */

@@ -8,7 +8,7 @@ import type { InspectedWorkspaces, OwnRef, RecoverableWorkspace } from './contra
 import { listCustodies } from './custody.ts';
 import type { UserFolders } from './locate-repository.ts';
 import { listFolder, listMoved, listRecoverable } from './record.ts';
-import { surveyRefs } from './survey-refs.ts';
+import { walkRefs } from './survey-refs.ts';
 
 const OWN_REF = /^refs\/caisson\/([^/]+)/;
 
@@ -22,20 +22,19 @@ export async function inspectWorkspaces(
   const known = new Set([...attempts, ...moved].map(({ attemptDir }) => attemptDir));
   const names = await listFolder(join(stateDir, 'worktrees'));
   return {
-    refs: (await Promise.all(places.map(listOwnRefs))).flat(),
+    refs: () => walkOwnRefs(places),
     moved,
     foreign: names.map((name) => join(stateDir, 'worktrees', name)).filter((path) => !known.has(path)),
     attempts: attempts.map((attempt) => ({ ...attempt, hasRepository: hasRepository(attempt) })),
   };
 }
 
-async function listOwnRefs(repository: string): Promise<OwnRef[]> {
-  const { whole, broken } = await surveyRefs(repository);
-  const all = [...whole.map((ref) => ({ ref, problem: null })), ...broken];
-  return all.flatMap(({ ref, problem }) => {
-    const runId = OWN_REF.exec(ref)?.[1];
-    return runId === undefined ? [] : [{ repository, ref, runId, problem }];
-  });
+async function* walkOwnRefs(repositories: readonly string[]): AsyncGenerator<OwnRef> {
+  for (const repository of repositories)
+    for await (const { ref, problem } of walkRefs(repository)) {
+      const runId = OWN_REF.exec(ref)?.[1];
+      if (runId !== undefined) yield { repository, ref, runId, problem };
+    }
 }
 
 function hasRepository({ prepared }: RecoverableWorkspace): boolean {

@@ -17,8 +17,8 @@ import {
   findPresent,
   findTextProblem,
   listRefFiles,
-  surveyRefs,
-  type BrokenRef,
+  walkRefs,
+  type FoundRef,
   type RefProblem,
 } from './survey-refs.ts';
 
@@ -38,6 +38,8 @@ export interface KnownRefs {
   /** The refs that should be there now, with what they name. There may be many: only those that are gone are kept. */
   listExpected(): Iterable<readonly [string, string]> | AsyncIterable<readonly [string, string]>;
 }
+
+type BrokenRef = FoundRef & { readonly problem: RefProblem };
 
 /** An object in its folder, which has the first two digits. Anything else there is being written by a git. */
 const OBJECT_FILE = /^([0-9a-f]{38}|[0-9a-f]{62})$/;
@@ -60,11 +62,14 @@ async function repairBroken(repository: string, { findTarget }: KnownRefs): Prom
   await removeEmptyObjects(repository);
   await removeLeftKeeps(repository);
   const repairs: RefRepair[] = [];
-  for (const broken of (await surveyRefs(repository)).broken) {
-    const { ref, problem } = broken;
+  const broken: BrokenRef[] = [];
+  for await (const { problem, ...found } of walkRefs(repository))
+    if (problem !== null) broken.push({ ...found, problem });
+  for (const each of broken) {
+    const { ref, problem } = each;
     const known = problem === 'left-lock' ? null : findTarget(ref);
     const restoredTo = known !== null && (await isWhole(git, known)) ? known : null;
-    if (await replace(repository, broken, restoredTo)) repairs.push({ repository, ref, problem, restoredTo });
+    if (await replace(repository, each, restoredTo)) repairs.push({ repository, ref, problem, restoredTo });
   }
   return repairs;
 }
@@ -125,8 +130,8 @@ async function restoreGone(
   repositories: readonly string[],
   { listExpected }: KnownRefs,
 ): Promise<RefRepair[]> {
-  const surveys = await Promise.all(repositories.map(surveyRefs));
-  const there = new Set(surveys.flatMap(({ whole, broken }) => [...whole, ...broken.map(({ ref }) => ref)]));
+  const there = new Set<string>();
+  for (const repository of repositories) for await (const { ref } of walkRefs(repository)) there.add(ref);
   // Read after the survey: what was removed on purpose before is not among them.
   const missed = new Map<string, string>();
   for await (const [ref, id] of listExpected()) if (!there.has(ref)) missed.set(ref, id);

@@ -8,15 +8,9 @@ import { custodyGit, findLinkedFolder } from './custody.ts';
 import { NAMESPACE } from './locate-repository.ts';
 import { WorkspaceError } from './errors.ts';
 import { readIfThere } from './locate-repository.ts';
+import { listFolder } from './record.ts';
 
 export type RefProblem = 'empty' | 'garbage' | 'missing-object' | 'left-lock';
-
-export interface BrokenRef {
-  readonly ref: string;
-  readonly problem: RefProblem;
-  /** What git reads there; null if it can read nothing. */
-  readonly id: string | null;
-}
 
 /** Every ref that we make. Other refs in the namespace are not ours to repair. */
 const OWN_REF =
@@ -25,27 +19,50 @@ const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** None of our processes locks a ref for this long. */
 const LOCK_AGE_MS = 600_000;
 
-/** A process that writes a ref at the same time replaces it in one step, and is not seen. */
-export async function surveyRefs(
-  repository: string,
-): Promise<{ readonly whole: readonly string[]; readonly broken: readonly BrokenRef[] }> {
-  if (findLinkedFolder(repository, NAMESPACE) !== null) return { whole: [], broken: [] };
+export interface FoundRef {
+  readonly ref: string;
+  /** What git reads there; null if it can read nothing. */
+  readonly id: string | null;
+  /** Null if it names an object that is there. */
+  readonly problem: RefProblem | null;
+}
+
+/** So many are looked up by one git, and are in memory at the same time. */
+const AT_ONCE = 4096;
+const LINE_END = 10;
+
+/**
+ * Every ref of ours: a project has one for each attempt of each run. A process that writes a ref at the same time replaces
+ * it in one step, and is not seen.
+ */
+export async function* walkRefs(repository: string): AsyncGenerator<FoundRef> {
+  if (findLinkedFolder(repository, NAMESPACE) !== null) return;
+  yield* walkBrokenFiles(repository);
   const git = custodyGit(repository);
-  const files = await findBrokenFiles(repository);
-  const listed = await git.text(['for-each-ref', '--format=%(objectname) %(refname)', `${NAMESPACE}/`]);
-  const refs = listed.split('\n').flatMap((line) => {
-    const [id = '', ref = ''] = line.split(' ');
-    return isOwn(repository, ref) ? [{ id, ref }] : [];
-  });
-  const present = await findPresent(
-    git,
-    refs.map(({ id }) => id),
-  );
-  const missing = refs.filter(({ id }) => !present.has(id));
-  return {
-    whole: refs.filter(({ id }) => present.has(id)).map(({ ref }) => ref),
-    broken: [...files, ...missing.map((each): BrokenRef => ({ ...each, problem: 'missing-object' }))],
-  };
+  const { stdout } = await git.run(['for-each-ref', '--format=%(objectname) %(refname)', `${NAMESPACE}/`]);
+  for (const refs of cutLines(stdout)) {
+    const own = refs.filter(({ ref }) => isOwn(repository, ref));
+    const present = await findPresent(
+      git,
+      own.map(({ id }) => id),
+    );
+    for (const { ref, id } of own) yield { ref, id, problem: present.has(id) ? null : 'missing-object' };
+  }
+}
+
+/** The lines of the output, some at a time: as strings all of them would take several times the room. */
+function* cutLines(stdout: Buffer): Generator<readonly { readonly id: string; readonly ref: string }[]> {
+  let refs: { id: string; ref: string }[] = [];
+  for (let begin = 0, end = 0; begin < stdout.length; begin = end + 1) {
+    end = stdout.indexOf(LINE_END, begin);
+    if (end === -1) end = stdout.length;
+    const [id = '', ref = ''] = stdout.toString('utf8', begin, end).split(' ');
+    refs.push({ id, ref });
+    if (refs.length < AT_ONCE) continue;
+    yield refs;
+    refs = [];
+  }
+  yield refs;
 }
 
 /** A `.git` from another person may have links in it: they lead to files of the user, or to other refs. */
@@ -73,24 +90,27 @@ export async function findPresent(git: Git, ids: readonly string[]): Promise<Set
 }
 
 /** A file that vanishes meanwhile was a writer's lock, or is in the packed refs now. */
-async function findBrokenFiles(repository: string): Promise<BrokenRef[]> {
-  const broken: BrokenRef[] = [];
-  for (const ref of await listRefFiles(repository)) {
-    const file = join(repository, ref);
-    if (ref.endsWith('.lock')) {
-      const changedMs = statIfThere(file, 'itself')?.mtimeMs ?? Infinity;
-      if (Date.now() - changedMs > LOCK_AGE_MS) broken.push({ ref, problem: 'left-lock', id: null });
-      continue;
+async function* walkBrokenFiles(repository: string): AsyncGenerator<FoundRef> {
+  for (const runId of await listFolder(join(repository, NAMESPACE))) {
+    if (findLinkedFolder(repository, join(NAMESPACE, runId)) !== null) continue;
+    for (const ref of await listRefFiles(repository, runId)) {
+      const problem = await findFileProblem(join(repository, ref));
+      if (problem !== null) yield { ref, problem, id: null };
     }
-    const text = await readIfThere(file);
-    const problem = text === null ? null : findTextProblem(text);
-    if (problem !== null) broken.push({ ref, problem, id: null });
   }
-  return broken;
 }
 
-/** Those in files of their own, with their locks: all, or those of one run. */
-export async function listRefFiles(repository: string, runId = ''): Promise<string[]> {
+async function findFileProblem(file: string): Promise<RefProblem | null> {
+  if (file.endsWith('.lock')) {
+    const changedMs = statIfThere(file, 'itself')?.mtimeMs ?? Infinity;
+    return Date.now() - changedMs > LOCK_AGE_MS ? 'left-lock' : null;
+  }
+  const text = await readIfThere(file);
+  return text === null ? null : findTextProblem(text);
+}
+
+/** Those of a run that are in files of their own, with their locks. */
+export async function listRefFiles(repository: string, runId: string): Promise<string[]> {
   const folder = join(repository, NAMESPACE, runId);
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -99,7 +119,7 @@ export async function listRefFiles(repository: string, runId = ''): Promise<stri
       .map((entry) => join(entry.parentPath, entry.name).slice(repository.length + 1))
       .filter((ref) => isOwn(repository, ref));
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return [];
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

@@ -46,7 +46,8 @@ it('refs of the version before name commits: they are found, listed, and deleted
   expect(await project.workspaces.findCheckpoint(prepared)).toMatchObject({ tree: saved?.tree });
   expect(await project.workspaces.listSavedChanges(prepared)).toEqual(['made.txt']);
   const { refs } = await project.workspaces.inspect(scope);
-  expect(refs.map(({ problem }) => problem)).toEqual([null, null]);
+  const found = await Array.fromAsync(refs());
+  expect(found.map(({ problem }) => problem)).toEqual([null, null]);
   expect(await project.workspaces.measureRefs(scope)).toMatchObject({ refs: 2 });
   await project.workspaces.forget({ ...scope, runId: prepared.runId });
   expect(listRefs()).toBe('');
