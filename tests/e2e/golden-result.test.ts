@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject } from './project.ts';
+import { createProject, ROOT } from './project.ts';
 
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const HI = '98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4';
@@ -28,4 +28,35 @@ it('the bytes of a default result are pinned, but for ids, times, paths and what
     .replace(project.root, 'PROJECT')
     .replace(JSON.stringify(run.result?.policy.enforced), 'ENFORCED');
   expect(normal).toBe(DEFAULT_RESULT);
+});
+
+const PATCH = readFileSync(join(ROOT, 'tests/e2e/fixtures/golden-edit.patch'), 'utf8');
+const TREE = '2e9089e3393ed76b7271d1699a85e60f415b8260';
+const MANIFEST = String.raw`{"base":{"baselineTree":"27c30bffe83ecd02f32225c5c4b91a89ddc93829","commit":"COMMIT"},"capabilities":[],"env":{"bundles":[],"names":[]},"host":HOST,"inputs":[],"model":{"requested":""},"pipeline":{"hash":"3ceef0b1fd88baba501b831b085fc4c1a309b90b3a642783a39d1e0653cab01c","id":"caisson.default"},"policy":{"ceiling":"full-auto","grant":{"budget":{},"depth":2,"hosts":[],"limits":{"disk":10737418240,"memory":4294967296,"pids":512},"mode":"auto-edit","read":["/"],"sandbox":"bwrap","tools":[],"write":["PROJECT"]},"rulesHash":"4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},"prompts":{"user":"0a6006c27ae6b0fdb4cffc398113ec9132c318c18aa540102e7edbe716dc1647"},"runId":"RUN","runtime":{"binary":"BINARY","name":"command","version":null},"schemaVersion":1,"task":{"description":"sh -ec echo four >> src/code.txt; chmod +x run.sh; rm gone.bin; mkdir new; printf \"no end\" > \"new/é file.txt\"; printf \"\\0\\1\" > new/b.bin; ln -s src link","id":"RUN","priority":5,"scope":[]}}`;
+
+it('the patch, the tree and the manifest of an edit are pinned, byte for byte', async () => {
+  const project = createProject();
+  project.write('src/code.txt', 'one\ntwo\nthree\n');
+  project.write('run.sh', 'echo old\n');
+  project.write('gone.bin', Buffer.from([0, 255, 1, 254]));
+  project.git('add', '.');
+  project.git('commit', '-qm', 'files');
+  project.write('draft.txt', 'not committed\n');
+  const edit =
+    'echo four >> src/code.txt; chmod +x run.sh; rm gone.bin; mkdir new; printf "no end" > "new/é file.txt"; printf "\\0\\1" > new/b.bin; ln -s src link';
+  const { runId, result } = await project.run('--', 'sh', '-ec', edit);
+  const readBlob = (ref: string): string =>
+    readFileSync(join(project.root, '.caisson/store/blobs', ref.slice(0, 2), ref.slice(2)), 'utf8');
+  expect(readBlob(result?.patchRef ?? '')).toBe(PATCH);
+  expect(project.git('rev-parse', `refs/caisson/${runId}/1^{tree}`).trim()).toBe(TREE);
+  const sealed = (await project.events(runId)).find((event) => event.type === 'evidence.sealed');
+  const manifest = readBlob(String(sealed?.['manifestRef']));
+  const normal = manifest
+    .replaceAll(runId, 'RUN')
+    .replace(/"commit":"[0-9a-f]{40}"/, '"commit":"COMMIT"')
+    .replace(/"id":"task_[^"]*"/, '"id":"TASK"')
+    .replace(/"binary":"[0-9a-f]{64}"/, '"binary":"BINARY"')
+    .replace(/"host":\{[^}]*\}/, '"host":HOST')
+    .replaceAll(project.root, 'PROJECT');
+  expect(normal).toBe(MANIFEST);
 });

@@ -1,29 +1,8 @@
 /** ACP programs that nobody has tested may act without asking: they are ended, or limited by the sandbox and recorded. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject, type Project } from './project.ts';
-
-/** Writes the file that the prompt names, reports it, and asks for nothing. */
-const AGENT = `#!/usr/bin/env node
-import { createInterface } from 'node:readline';
-import { writeFileSync } from 'node:fs';
-const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
-const update = (sessionId, update) => say({ method: 'session/update', params: { sessionId, update } });
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (method === 'initialize') return say({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
-  if (method === 'session/new') return say({ id, result: { sessionId: 's1' } });
-  if (method !== 'session/prompt') return;
-  const path = /make (\\S+)/.exec(params.prompt[0].text)?.[1];
-  if (path !== undefined) {
-    writeFileSync(path, 'made\\n');
-    const call = { toolCallId: 'c1', title: path, kind: 'edit', locations: [{ path: process.cwd() + '/' + path }] };
-    update('s1', { sessionUpdate: 'tool_call', ...call, status: 'in_progress' });
-    update('s1', { sessionUpdate: 'tool_call_update', ...call, status: 'completed' });
-  }
-  update('s1', { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'Done.' } });
-  say({ id, result: { stopReason: 'end_turn' } });
-});
-`;
+import { createProject, ROOT, type Project } from './project.ts';
 
 function projectWithAgent(): Project {
   const project = createProject({
@@ -33,7 +12,7 @@ function projectWithAgent(): Project {
       '',
     ].join('\n'),
   });
-  project.write('stranger.mjs', AGENT);
+  project.write('stranger.mjs', readFileSync(join(ROOT, 'tests/e2e/fixtures/unasking-agent.mjs')));
   project.git('add', 'stranger.mjs');
   project.git('update-index', '--chmod=+x', 'stranger.mjs');
   project.git('commit', '-qm', 'agent');

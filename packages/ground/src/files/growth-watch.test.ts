@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -93,6 +94,32 @@ describe('the size of a folder', () => {
     });
     const { bavail, bsize } = statfsSync(folder);
     expect(watch.maxGrowthBytes / (bavail * bsize)).toBeCloseTo(0.9, 1);
+    await watch.stop();
+  });
+
+  it('is walked more and more rarely while nothing changes, and often again once something has', async () => {
+    const pollMs = 20;
+    const walkedAtMs: number[] = [];
+    const walks = new EventEmitter();
+    const watch = await watchGrowth({
+      path: folder,
+      maxGrowthBytes: 2 ** 50, // what others write to this disk does not matter
+      pollMs,
+      unseenBytes: () => {
+        walkedAtMs.push(performance.now());
+        walks.emit(String(walkedAtMs.length));
+        return 0;
+      },
+      onExceeded: () => undefined,
+    });
+    const pauseBefore = (walk: number): number => (walkedAtMs[walk - 1] ?? 0) - (walkedAtMs[walk - 2] ?? 0);
+    await once(walks, '7');
+    const polls = [3, 4, 5, 6, 7].map((walk) => pauseBefore(walk) / pollMs);
+    for (const [index, least] of [4, 8, 16, 32, 32].entries())
+      expect(polls[index], polls.join(' ')).toBeGreaterThanOrEqual(least);
+    writeFileSync(join(folder, 'new'), Buffer.alloc(MB, 1), { flush: true });
+    await once(walks, '9'); // the eighth finds it
+    expect(pauseBefore(9)).toBeLessThan(32 * pollMs);
     await watch.stop();
   });
 

@@ -18,9 +18,10 @@ const POLL_MS = 500;
 /** A look at the disk may wait up to so many times as long while even a fast disk cannot fill half of what is left. */
 const LONGEST_WAIT = 4;
 const FAST_DISK_BYTES_PER_MS = 2 * 1024 ** 2;
-const WALK_AT_LEAST_EVERY_MS = 2000;
+/** So many polls are between two walks at most: two seconds. */
+const WALK_AT_LEAST_EVERY_POLLS = 4;
 /** The same for a folder in which nothing changes; each walk that finds nothing new doubles the pause up to this. */
-const WALK_WHILE_STILL_EVERY_MS = 16_000;
+const WALK_WHILE_STILL_EVERY_POLLS = 32;
 /** A walk may use at most this part of the time: much less if nothing hints at growth. */
 const PAUSE_PER_WALK_TIME = 5;
 const IDLE_PAUSE_PER_WALK_TIME = 50;
@@ -92,10 +93,11 @@ async function poll(
   let start = begin.size;
   let walkedAt = performance.now();
   let notBefore = walkedAt;
-  let idleMs = WALK_AT_LEAST_EVERY_MS;
+  const { pollMs = POLL_MS } = options;
+  let idleMs = WALK_AT_LEAST_EVERY_POLLS * pollMs;
   let usedAtWalk = begin.usedBytes;
   let last = start;
-  let waitMs = options.pollMs ?? POLL_MS;
+  let waitMs = pollMs;
   while (await pause(waitMs, signal)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
@@ -106,14 +108,17 @@ async function poll(
     }
     const now = performance.now();
     const left = options.maxGrowthBytes - state.growth - (used - usedAtWalk);
-    waitMs = nextWaitMs(options.pollMs ?? POLL_MS, left);
+    waitMs = nextWaitMs(pollMs, left);
     const couldExceed = left < 0;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await options.measure(signal);
     if (signal.aborted) return;
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
-    idleMs = Math.max(nextIdleMs(idleMs, size, last), (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME);
+    idleMs = Math.max(
+      nextIdleMs(pollMs, idleMs, isSame(size, last)),
+      (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME,
+    );
     last = size;
     usedAtWalk = used;
     const seen = size.bytes - start.bytes;
@@ -131,9 +136,14 @@ function nextWaitMs(pollMs: number, leftBytes: number): number {
   return Math.min(Math.max(pollMs, halfFullMs), LONGEST_WAIT * pollMs);
 }
 
-function nextIdleMs(idleMs: number, size: FolderSize, last: FolderSize | null): number {
-  const isStill = size.bytes === last?.bytes && size.entries === last.entries;
-  return isStill ? Math.min(2 * idleMs, WALK_WHILE_STILL_EVERY_MS) : WALK_AT_LEAST_EVERY_MS;
+function isSame(size: FolderSize, last: FolderSize | null): boolean {
+  return size.bytes === last?.bytes && size.entries === last.entries;
+}
+
+function nextIdleMs(pollMs: number, idleMs: number, isStill: boolean): number {
+  return isStill
+    ? Math.min(2 * idleMs, WALK_WHILE_STILL_EVERY_POLLS * pollMs)
+    : WALK_AT_LEAST_EVERY_POLLS * pollMs;
 }
 
 /** G2, G3: why the growth of the whole disk counts for the folder; `null` if it does not. */

@@ -7,7 +7,7 @@ import { openBoard } from '@caisson/ground';
 import { COORDINATION_TOOLS } from '@caisson/protocol';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAttemptFixture, type AttemptFixture, type FixtureOptions } from './attempt-fixture.ts';
 import { openCoordination } from './open-coordination.ts';
 
@@ -305,4 +305,23 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     const { tools } = await (await connect(mcp)).listTools();
     expect(tools).toHaveLength(COORDINATION_TOOLS.length);
   });
+});
+
+test('the rules are made ahead of the first call, while the agent starts', async () => {
+  const attempt = createAttemptFixture({});
+  const read: PropertyKey[] = [];
+  const context = new Proxy(attempt.context, {
+    get(target, name) {
+      read.push(name);
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+  const coordination = await openCoordination(context);
+  onTestFinished(async () => {
+    await coordination.close();
+    attempt.remove();
+  });
+  read.length = 0;
+  coordination.warm();
+  await vi.waitFor(() => expect(read).not.toEqual([]), 10_000);
 });
