@@ -1,5 +1,5 @@
 // What one run costs, by part: CPU time, wall time, commits, fsyncs, programs started and files written, for a no-op by
-// library call and for codex with a scripted model that answers at once. CPU time is the kernel's own count, that of the
+// library call and for codex with a scripted model that answers at once, by library call and by the command line. CPU time is the kernel's own count, that of the
 // peer, too; its share of each part is sampled. The rest is from a second host under strace. Needs a build; codex is left
 // out where it is not in .cache/agents.
 import { mkdtempSync } from 'node:fs';
@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { findAgentBin } from '../tests/agents/install-agents.mjs';
-import { createAgentScene, EDIT } from './agents/scene.ts';
+import { CLI, createAgentScene, EDIT, OURS } from './agents/scene.ts';
 import type { BenchRow } from './bench-row.ts';
 import { formatCosts, type Costs } from './cost/format-costs.ts';
 import type { HostOrder, Work } from './cost/host.ts';
+import type { Part } from './cost/parts.ts';
 import { watchCalls, watchTimes, type PartCounts, type Watched } from './cost/watch-host.ts';
 import { createScratch, type Scratch } from './dispatch/scratch.ts';
 
@@ -30,14 +31,14 @@ interface Subject {
 
 export async function run(): Promise<BenchRow[]> {
   const rows = [await measureNoOp()];
-  return findAgentBin('codex') === null ? rows : [...rows, await measureCodex()];
+  return findAgentBin('codex') === null ? rows : [...rows, ...(await measureCodex())];
 }
 
 async function measureNoOp(): Promise<BenchRow> {
   const scratch = createScratch('cost');
   try {
     return await compare({
-      name: 'true',
+      name: 'true, by library call',
       scratch,
       work: { kind: 'dispatch', request: { runtime: 'command', argv: ['true'], workspace: 'empty' } },
       peerName: 'bwrap … node -e 0, same flags',
@@ -49,17 +50,28 @@ async function measureNoOp(): Promise<BenchRow> {
   }
 }
 
-async function measureCodex(): Promise<BenchRow> {
+async function measureCodex(): Promise<BenchRow[]> {
   const scene = await createAgentScene();
+  const alone = {
+    scratch: scene.scratch,
+    peerName: 'codex exec alone',
+    peer: { kind: 'program', argv: scene.bareCommand(EDIT) },
+    times: 3,
+  } as const;
+  const line = [process.execPath, CLI, ...OURS, '--no-daemon', EDIT];
   try {
-    return await compare({
-      name: 'one edit by codex',
-      scratch: scene.scratch,
-      work: { kind: 'dispatch', request: { runtime: 'codex', task: EDIT } },
-      peerName: 'codex exec alone',
-      peer: { kind: 'program', argv: scene.bareCommand(EDIT) },
-      times: 3,
-    });
+    return [
+      await compare({
+        ...alone,
+        name: 'one edit by codex, by library call',
+        work: { kind: 'dispatch', request: { runtime: 'codex', task: EDIT } },
+      }),
+      await compare({
+        ...alone,
+        name: 'one edit by codex, by the command line',
+        work: { kind: 'program', argv: line },
+      }),
+    ];
   } finally {
     await scene.remove();
   }
@@ -70,7 +82,7 @@ async function compare(subject: Subject): Promise<BenchRow> {
   const costs = await measureCosts(subject);
   const [value, peerValue] = [costs.report.hostMs + costs.report.programsMs, bare.programsMs];
   return {
-    name: `cost: CPU time of ${subject.name}, by library call`,
+    name: `cost: CPU time of ${subject.name}`,
     ...{ value, unit: 'ms CPU', peer: subject.peerName, peerValue, ratio: value / peerValue },
     target: `<= ${AT_MOST}x`,
     met: value <= AT_MOST * peerValue,
@@ -79,12 +91,16 @@ async function compare(subject: Subject): Promise<BenchRow> {
 }
 
 async function measureCosts(subject: Subject): Promise<Costs> {
-  const { report, samples } = await watchTimes(hostCommand(subject, subject.work));
+  const { report, samples, walls } = await watchTimes(hostCommand(subject, subject.work));
   const counts = await watchCalls(hostCommand(subject, subject.work));
-  const { times } = subject;
+  const { times, work } = subject;
+  const perRunMs = (sums: ReadonlyMap<Part, number>): Map<Part, number> =>
+    new Map([...sums].map(([part, ms]) => [part, ms / times]));
   return {
-    report,
-    samples: new Map([...samples].map(([part, ms]) => [part, ms / times])),
+    // What starts a command line is a part of the bench.
+    report: work.kind === 'program' ? { ...report, hostMs: 0 } : report,
+    samples: perRunMs(samples),
+    walls: perRunMs(walls),
     counts: new Map([...counts].map(([part, sum]) => [part, perRun(sum, times)])),
   };
 }

@@ -20,6 +20,8 @@ export interface ProcessSamples {
   partOfThread(id: string): Part | undefined;
   /** CPU time by part, in milliseconds. */
   times(): Map<Part, number>;
+  /** How long processes of each part were there, in milliseconds; parts overlap. */
+  wallTimes(): ReadonlyMap<Part, number>;
 }
 
 export function sampleProcesses(rootPid: number): ProcessSamples {
@@ -27,26 +29,34 @@ export function sampleProcesses(rootPid: number): ProcessSamples {
   const early = new Set<string>();
   const threads = new Map<string, Part>();
   const spentMs = new Map<Part, number>();
+  const wallMs = new Map<Part, number>();
+  let lookedAtMs = performance.now();
   const spend = (key: string, { part, totalNs, beforeNs }: Seen): void => {
     if (!early.has(key)) spentMs.set(part, (spentMs.get(part) ?? 0) + (totalNs - beforeNs) / 1e6);
   };
   const look = (): void => {
+    const there = new Set<Part>();
     for (const { pid, key } of listBelow(rootPid)) {
       const found = readProcess(pid);
       if (found === null) continue;
       const { part, cpuNs } = found;
+      if (!early.has(key)) there.add(part);
       for (const tid of found.threads) threads.set(tid, part);
       const last = seen.get(key) ?? { part, totalNs: 0, beforeNs: 0 };
       if (last.part !== part) spend(key, last);
       const beforeNs = last.part === part ? last.beforeNs : last.totalNs;
       seen.set(key, { part, totalNs: Math.max(cpuNs, last.totalNs), beforeNs });
     }
+    const sinceMs = performance.now() - lookedAtMs;
+    lookedAtMs += sinceMs;
+    for (const part of there) wallMs.set(part, (wallMs.get(part) ?? 0) + sinceMs);
   };
   const timer = setInterval(look, LOOK_MS);
   return {
     begin() {
       look();
       for (const key of seen.keys()) early.add(key);
+      wallMs.clear();
     },
     end: () => clearInterval(timer),
     partOfThread: (id) => threads.get(id),
@@ -55,6 +65,7 @@ export function sampleProcesses(rootPid: number): ProcessSamples {
       seen.clear();
       return spentMs;
     },
+    wallTimes: () => wallMs,
   };
 }
 

@@ -25,12 +25,18 @@ export interface PartCounts {
   files: number;
 }
 
-/** What one piece of work took on average, and CPU time by part in all. */
-export async function watchTimes(
-  watched: Watched,
-): Promise<{ report: HostReport; samples: ReadonlyMap<Part, number> }> {
+export interface WatchedTimes {
+  /** What one piece of work took on average. */
+  readonly report: HostReport;
+  /** CPU time by part, and how long it was there, in all. */
+  readonly samples: ReadonlyMap<Part, number>;
+  readonly walls: ReadonlyMap<Part, number>;
+}
+
+export async function watchTimes(watched: Watched): Promise<WatchedTimes> {
   const { printed, samples } = await watchHost(watched, underReaper(watched.argv));
-  return { report: JSON.parse(printed) as HostReport, samples: samples.times() };
+  const report = JSON.parse(printed) as HostReport;
+  return { report, samples: samples.times(), walls: samples.wallTimes() };
 }
 
 export async function watchCalls(watched: Watched): Promise<ReadonlyMap<Part, PartCounts>> {

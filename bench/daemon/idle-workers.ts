@@ -1,13 +1,15 @@
 // What workers that do nothing cost: the host that watches them, as CPU time of its whole process beside one without a run,
-// and each worker itself: heartbeats, watches, timers. `CAISSON_BENCH_IDLE=64x600 npm run bench -- daemon`, 64 workers for
-// ten minutes, is the nightly size.
+// and each worker itself: heartbeats, watches, timers. Once of commands in empty workspaces, and once of agents that wait for
+// their model, with all that those have: worktree, network, gate. `CAISSON_BENCH_IDLE=64x600 npm run bench -- daemon`, 64
+// workers for ten minutes each, is the nightly size.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { createCaisson, type Caisson } from 'caisson';
+import { createCaisson, type Caisson, type DispatchRequest } from 'caisson';
 
 import type { BenchRow } from '../bench-row.ts';
-import { createScratch } from '../dispatch/scratch.ts';
+import { createScratch, type Scratch } from '../dispatch/scratch.ts';
 import { readCpuMs } from '../read-cpu.ts';
+import { prepareAgents, startSilentModel } from './waiting-agents.ts';
 
 const [WORKERS, WATCHED_SECONDS] = parseSize(process.env['CAISSON_BENCH_IDLE'] ?? '16x45'); // several heartbeats of each
 const WATCHED_MS = WATCHED_SECONDS * 1000;
@@ -17,35 +19,60 @@ const WORKERS_SETTLE_MS = 20_000;
 const MOST_WORKER_MS_PER_SECOND = 1;
 const MOST_PERCENT = 0.1;
 /** Nothing but the end of the watch ends them. */
-const IDLE = {
+const timeoutMs = 2 * WATCHED_MS + 600_000;
+const COMMAND: DispatchRequest = {
   runtime: 'command',
   argv: ['sleep', 'infinity'],
   workspace: 'empty',
-  timeoutMs: 2 * WATCHED_MS + 600_000,
-} as const;
+  timeoutMs,
+};
+const AGENT: DispatchRequest = { runtime: 'waiting', task: 'wait', timeoutMs };
 
 export async function measureIdleWorkers(): Promise<BenchRow[]> {
-  const scratch = createScratch('idle-workers');
+  const commands = createScratch('idle-workers');
+  const agents = createScratch('idle-agents');
+  const model = await startSilentModel();
+  const home = process.env['HOME'];
+  process.env['HOME'] = agents.root; // what its user trusts is there
+  try {
+    prepareAgents(agents, model.url);
+    return [
+      ...(await measureIdle('command', commands, COMMAND, () => Promise.resolve())),
+      ...(await measureIdle('agent', agents, AGENT, () => model.hasAsked(WORKERS))),
+    ];
+  } finally {
+    process.env['HOME'] = home;
+    model.stop();
+    for (const scratch of [commands, agents]) scratch.remove();
+  }
+}
+
+async function measureIdle(
+  what: string,
+  scratch: Scratch,
+  request: DispatchRequest,
+  areWaiting: () => Promise<unknown>,
+): Promise<BenchRow[]> {
   const caisson = await createCaisson({
     cwd: scratch.project,
     flags: { 'limits.concurrency': WORKERS },
   });
   try {
     const alone = await watchCpu();
-    const runs = await Promise.all(Array.from({ length: WORKERS }, () => caisson.dispatch(IDLE)));
+    const runs = await Promise.all(Array.from({ length: WORKERS }, () => caisson.dispatch(request)));
     let endedEarly = 0;
     for (const run of runs) void run.ended.finally(() => (endedEarly += 1));
     await Promise.all(runs.map(hasStarted));
+    await areWaiting();
     await setTimeout(WORKERS_SETTLE_MS);
     const before = readChildrenCpuMs();
     const [beside, after] = [await watchCpu(), readChildrenCpuMs()];
     if (endedEarly > 0) throw new Error(`${endedEarly} of ${WORKERS} workers ended while they were watched`);
     for (const run of runs) run.cancel({ force: true });
     await Promise.all(runs.map((run) => run.ended));
-    return [idleRow((beside - alone) / WORKERS), workerRow(before, after)];
+    return [idleRow(what, (beside - alone) / WORKERS), workerRow(what, before, after)];
   } finally {
     await caisson.close();
-    scratch.remove();
   }
 }
 
@@ -78,7 +105,11 @@ function parseSize(text: string): [workers: number, seconds: number] {
 }
 
 /** The one that costs most; a process that is not there to the end was a spare one. */
-function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): BenchRow {
+function workerRow(
+  what: string,
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): BenchRow {
   const spent = [...after].flatMap(([pid, ms]) => {
     const earlier = before.get(pid);
     return earlier === undefined ? [] : [(ms - earlier) / ((SETTLE_MS + WATCHED_MS) / 1000)];
@@ -86,7 +117,7 @@ function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<strin
   const most = Math.max(...spent);
   const isWhole = spent.length >= WORKERS; // a number of fewer says nothing
   return {
-    name: `daemon: CPU of an idle worker, the busiest (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
+    name: `daemon: CPU of an idle ${what}'s worker, the busiest (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
     value: most,
     unit: 'ms each second',
     peer: 'the bound',
@@ -97,9 +128,9 @@ function workerRow(before: ReadonlyMap<string, number>, after: ReadonlyMap<strin
   };
 }
 
-function idleRow(percent: number): BenchRow {
+function idleRow(what: string, percent: number): BenchRow {
   return {
-    name: `daemon: host CPU per idle worker (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
+    name: `daemon: host CPU per idle ${what}'s worker (${WORKERS} workers, ${WATCHED_MS / 1000} s)`,
     value: percent,
     unit: '% of a core',
     peer: 'the bound',
