@@ -19,7 +19,11 @@ const count = (log: string, pattern: RegExp): number => log.match(pattern)?.leng
 it('a command that does nothing takes nine programs, few commits and few syncs', async () => {
   const project = createProject({ git: false });
   await project.caisson(...NO_OP); // the first one makes the folders
-  const { log } = traceCaisson(project, { calls: 'execve,fsync,fdatasync,openat' }, ...NO_OP);
+  const { log } = traceCaisson(
+    project,
+    { calls: 'execve,fsync,fdatasync,openat', isByProcess: true },
+    ...NO_OP,
+  );
   const programs = [...log.matchAll(/execve\("([^"]*)"/g)].map(([, file = '']) => basename(file));
   const [host, worker] = ['node', 'node'];
   const [guard, join, gate] = ['sh', 'sh', 'sh'];

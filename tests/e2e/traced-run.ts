@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { BIN, type Project } from './project.ts';
 
 export interface TraceOptions {
@@ -10,6 +10,8 @@ export interface TraceOptions {
   readonly inject?: string;
   /** Log the begin and the end of a call as two lines where another process or thread calls in between. */
   readonly showsOverlaps?: boolean;
+  /** Keep the calls of each process together, not in the order of all: then no call is in two lines, and all are counted. */
+  readonly isByProcess?: boolean;
   /** Log the time of each call, in seconds, behind the number of the process. */
   readonly showsTimes?: boolean;
 }
@@ -17,13 +19,13 @@ export interface TraceOptions {
 /** Runs the built CLI to its end under strace. Returns what it printed, and the calls of all its processes that succeeded. */
 export function traceCaisson(
   project: Project,
-  { calls, inject, showsOverlaps = false, showsTimes = false }: TraceOptions,
+  { calls, inject, showsOverlaps = false, showsTimes = false, isByProcess = false }: TraceOptions,
   ...args: string[]
 ): { readonly stdout: string; readonly log: string } {
   const file = join(project.root, '../trace');
   const words = [
     ...[
-      '-f',
+      isByProcess ? '-ff' : '-f',
       '--seccomp-bpf',
       '-qq',
       '-y',
@@ -44,5 +46,11 @@ export function traceCaisson(
     stdio: ['ignore', 'pipe', 'ignore'],
     encoding: 'utf8',
   });
-  return { stdout, log: readFileSync(file, 'utf8') };
+  return { stdout, log: isByProcess ? readParts(file) : readFileSync(file, 'utf8') };
+}
+
+/** A file for each process, with its number behind the name. */
+function readParts(file: string): string {
+  const names = readdirSync(dirname(file)).filter((name) => name.startsWith(`${basename(file)}.`));
+  return names.map((name) => readFileSync(join(dirname(file), name), 'utf8')).join('');
 }

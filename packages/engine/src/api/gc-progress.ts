@@ -5,7 +5,7 @@
 import type { Caisson } from '../caisson-contract.ts';
 import { DaemonGoneError, toProblem, toThrown } from './problems.ts';
 
-/** A reader is told so often at most. */
+/** The least time between two lines. */
 const EVERY_MS = 100;
 
 type GarbageReport = Awaited<ReturnType<Caisson['gc']>>;
@@ -22,19 +22,19 @@ export async function* sendCollection(
 ): AsyncGenerator<Buffer, void, void> {
   const state: { next: Line | null; isOver: boolean } = { next: null, isOver: false };
   let news = Promise.withResolvers<void>();
-  let toldAtMs = 0;
-  const tell = (line: Line, isOver = false): void => {
+  let sentAtMs = 0;
+  const send = (line: Line, isOver = false): void => {
     if (state.isOver) return;
     Object.assign(state, { next: line, isOver });
     news.resolve();
   };
   void collect((done, total) => {
-    if (performance.now() - toldAtMs < EVERY_MS) return;
-    toldAtMs = performance.now();
-    tell({ progress: { done, total } });
+    if (performance.now() - sentAtMs < EVERY_MS) return;
+    sentAtMs = performance.now();
+    send({ progress: { done, total } });
   }).then(
-    (report) => tell({ report }, true),
-    (error: unknown) => tell({ problem: toProblem(error) }, true),
+    (report) => send({ report }, true),
+    (error: unknown) => send({ problem: toProblem(error) }, true),
   );
   for (let isLast = false; !isLast;) {
     await news.promise;

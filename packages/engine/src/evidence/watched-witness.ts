@@ -1,6 +1,6 @@
 /**
  * The file of a witness for those who check one run after the other: it is compared with the ledger as a whole once, not
- * for each run, and again when it has changed, or some time has passed (somebody may have changed the ledger).
+ * for each run, and again when it has changed, or some time has passed (the ledger may have changed).
  */
 import { statSync } from 'node:fs';
 import type { Ledger } from '../ledger/index.ts';
