@@ -102,6 +102,3 @@ export interface WorkingRows {
   putValue(space: string, key: string, text: string): void;
   deleteValue(space: string, key: string): boolean;
 }
-
-/** Called before an older ledger is changed, with its small values; a throw leaves it as it is. */
-export type BeforeMigration = (read: (space: string, key: string) => unknown) => void;
