@@ -53,7 +53,9 @@ it(
       const files = windows.map((window) => window[part].files);
       const perThousand = slopeOf(memory) / (COMPUTES / WINDOWS / 1000);
       expect(perThousand, `${part}: ${memory.join(' MiB, ')} MiB`).toBeLessThan(MIB_PER_THOUSAND + noise);
-      expect(Math.max(...files) - Math.min(...files), part).toBeLessThanOrEqual(MAX_MORE_FILES);
+      // A moment may have more: a worker in advance, a connection.
+      const [early, late] = [files.slice(0, WINDOWS / 2), files.slice(WINDOWS / 2)];
+      expect(Math.min(...late) - Math.min(...early), part).toBeLessThanOrEqual(MAX_MORE_FILES);
     }
     const children = descendants(daemonPid).map(({ pid }) => pid);
     expect(children.filter((pid) => readProcess(pid)?.state === 'Z')).toEqual([]);
