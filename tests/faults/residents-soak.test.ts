@@ -19,6 +19,8 @@ const WINDOWS = 6;
 /** With fewer computes, garbage that was not collected yet is more than a leak of MIB_PER_THOUSAND would be. */
 const STEADY_COMPUTES = 10_000;
 const NOISE_MIB = 48;
+/** Before the heaps have the size that they keep. */
+const WARM_UP = COMPUTES >= STEADY_COMPUTES ? 24_000 : 100;
 const MIB_PER_THOUSAND = 1;
 const MAX_MORE_FILES = 4;
 
@@ -42,7 +44,7 @@ it(
     const windows: Measured[] = [];
     for (let window = 0; window <= WINDOWS; window++) {
       const offset = ledger.lastOffset();
-      await compute(caisson, Math.ceil(COMPUTES / WINDOWS));
+      await compute(caisson, window === 0 ? WARM_UP : Math.ceil(COMPUTES / WINDOWS));
       expect(ledger.lastOffset()).toBe(offset);
       await runThreads(caisson, ledger, Math.ceil(THREADS / WINDOWS)); // its worker is there at each measurement
       if (window > 0) windows.push(await measure(caisson, daemonPid)); // the first one warms up
@@ -53,7 +55,9 @@ it(
       const files = windows.map((window) => window[part].files);
       const perThousand = slopeOf(memory) / (COMPUTES / WINDOWS / 1000);
       expect(perThousand, `${part}: ${memory.join(' MiB, ')} MiB`).toBeLessThan(MIB_PER_THOUSAND + noise);
-      expect(Math.max(...files) - Math.min(...files), part).toBeLessThanOrEqual(MAX_MORE_FILES);
+      // A moment may have more: a worker in advance, a connection.
+      const [early, late] = [files.slice(0, WINDOWS / 2), files.slice(WINDOWS / 2)];
+      expect(Math.min(...late) - Math.min(...early), part).toBeLessThanOrEqual(MAX_MORE_FILES);
     }
     const children = descendants(daemonPid).map(({ pid }) => pid);
     expect(children.filter((pid) => readProcess(pid)?.state === 'Z')).toEqual([]);
