@@ -56,6 +56,15 @@ export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
   check('brought-there', findUnbringable),
   check('branch-free', findTakenBranch),
   check('scope-enforceable', findUnenforceableScope),
+  check('run-continued', ({ request: { continues } }, { ledger }) =>
+    continues === undefined || ledger.run(continues) !== null
+      ? null
+      : {
+          kind: 'usage',
+          detail: `there is no run "${continues}" to continue`,
+          remedy: 'caisson runs lists them.',
+        },
+  ),
   check('work-kept', findUnkeepableWork),
   RUNTIME_CHECKS.modelKey,
   RUNTIME_CHECKS.modeCeiling,

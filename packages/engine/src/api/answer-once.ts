@@ -5,11 +5,11 @@ import { InputInvalidError } from './problems.ts';
 import type { Call } from './read-input.ts';
 
 const MAX_KEY_LENGTH = 256;
-/** What they answer is shown once, and never written down. */
-const SECRET: ReadonlySet<OperationName> = new Set(['createToken']);
-/** The key of its caller, apart from those of others with the same words; undefined without one. */
-export function readKey({ req, env }: Call, entrance: Entrance): string | undefined {
-  const key = req.header('idempotency-key');
+/** What they answer is never written down: a token is shown once, and a request may have values of variables. */
+const SECRET: ReadonlySet<OperationName> = new Set(['createToken', 'continuation']);
+/** The key of its caller, of the header or `named` in the body, apart from those of others with the same words. */
+export function readKey({ req, env }: Call, entrance: Entrance, named?: string): string | undefined {
+  const key = req.header('idempotency-key') ?? named;
   if (key === undefined || entrance.ownerOf === undefined) return key;
   if (key === '' || key.length > MAX_KEY_LENGTH)
     throw new InputInvalidError(`an idempotency key has 1 to ${MAX_KEY_LENGTH} characters`);

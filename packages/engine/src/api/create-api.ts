@@ -145,8 +145,9 @@ async function dispatch(
 ): Promise<{ runId: string; isEarlier?: boolean; attachment?: string }> {
   const given = await readInput(context, ApiInputs.dispatch, door.entrance, 'dispatch');
   const { caller, attach } = given;
-  const idempotencyKey = readKey(context, door.entrance);
-  const request = { ...definedOnly({ idempotencyKey }), ...given.request };
+  const { idempotencyKey: named } = given.request;
+  const idempotencyKey = readKey(context, door.entrance, typeof named === 'string' ? named : undefined);
+  const request = { ...given.request, ...definedOnly({ idempotencyKey }) };
   const caisson = await door.host.forCaller(caller);
   await door.entrance.record(context.env.incoming, 'dispatch', { request });
   if (attach === undefined) {

@@ -21,10 +21,10 @@ import {
   type Visitor,
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
-import { resumesAsRecorded } from './continue-run.ts';
 import { MCP_PATH, type DaemonMcp } from './daemon-mcp.ts';
 import { recordAct, recordOrder, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
+import { scopeByRuns } from './scope-by-runs.ts';
 import { createSessionRoutes } from './session-routes.ts';
 
 const NO_STORE = 'no-store';
@@ -117,8 +117,7 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
-      if (operation === 'dispatch' && !(await resumesAsRecorded(engine, input['request'] as DispatchRequest)))
-        requireScope(visitor, 'admin');
+      requireScope(visitor, await scopeByRuns(engine, operation, input));
     },
     async record(request, operation, input) {
       if (request.method === 'GET' || request.method === 'HEAD') return;

@@ -139,6 +139,10 @@ function refuseHigher(
   const grant = result?.policy.grant;
   if (grant === undefined) return; // it has not ended, so the contract refuses
   const remedy = `A person can answer it: caisson answer ${runId} "…"`;
+  if (grant.sandbox === 'none')
+    throw new GrantExceededError(`${runId} has no sandbox, and such a run is never started over MCP`, {
+      remedy,
+    }); // M6
   if (rank(grant.mode) > rank(mode))
     throw new GrantExceededError(`${runId} has mode ${grant.mode}, above ${mode}, the limit here`, {
       remedy,
