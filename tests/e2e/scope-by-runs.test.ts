@@ -1,0 +1,62 @@
+/** What a token may do depends on the run that it names, too. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, type Project } from './project.ts';
+import { openVisit, type Visit } from './visit.ts';
+
+const ASKS = `echo '{"question":"which?"}' > .caisson/needs_input.json`;
+
+async function open(): Promise<{ project: Project; visit: Visit }> {
+  const project = createProject();
+  const visit = await openVisit(project);
+  onTestFinished(async () => void (await project.caisson('down', '--now')));
+  return { project, visit };
+}
+
+describe('the scope of a call', { timeout: 120_000 }, () => {
+  it('is decide for continuing a run that waits for an answer', async () => {
+    const { project, visit } = await open();
+    const [run, admin] = [await visit.createToken('run'), visit.token];
+    const { runId } = await project.run('--', 'sh', '-c', ASKS);
+    const body = { request: { argv: ['true'], continues: runId } };
+    const refused = await visit.ask('POST', '/v1/runs', { token: run, body });
+    expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect((await visit.ask('POST', '/v1/runs', { token: admin, body })).status).toBe(201);
+  });
+
+  it('is admin for applying work that did not pass its check', async () => {
+    const { project, visit } = await open();
+    const decide = await visit.createToken('decide');
+    const make = async (check: string): Promise<string> => {
+      const options = ['--verify', check, '--verify-lens', 'verify'];
+      return (await project.run(...options, '--', 'sh', '-c', `echo ${check} > made`)).runId;
+    };
+    const [failed, passed] = [await make('false'), await make('true')];
+    const apply = (runId: string) =>
+      visit.ask('POST', `/v1/runs/${runId}/apply`, { token: decide, body: {} });
+    const refused = await apply(failed);
+    expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect((await apply(passed)).status).toBe(200);
+  });
+
+  it('an idempotency key in a request belongs to its token, like one in the header', async () => {
+    const { visit } = await open();
+    const [one, other] = [await visit.createToken('run'), await visit.createToken('run')];
+    const start = async (token: string, headers = {}): Promise<string> => {
+      const request = { argv: ['true'], ...('idempotency-key' in headers ? {} : { idempotencyKey: 'k' }) };
+      const answer = await visit.ask('POST', '/v1/runs', { token, body: { request }, headers });
+      return answer.json<{ runId: string }>().runId;
+    };
+    const first = await start(one);
+    expect(first).toMatch(/^run_/);
+    expect(await start(one)).toBe(first);
+    expect(await start(one, { 'idempotency-key': 'k' })).toBe(first);
+    expect(await start(other)).not.toBe(first);
+  });
+
+  it('a run that does not exist cannot be continued', async () => {
+    const { visit } = await open();
+    const body = { request: { argv: ['true'], continues: `run_${'0'.repeat(20)}` } };
+    const refused = await visit.ask('POST', '/v1/runs', { body });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('to continue')]);
+  });
+});
