@@ -1,10 +1,14 @@
-// Re-runs every published number: node bench/run.ts [--json[=FILE]] [names…]
+// Re-runs every published number: node bench/run.ts [--json[=FILE]] [--publish] [names…]
 // Without names every bench that exists runs. `--json` prints the rows as JSON instead of a table, `--json=FILE` writes
-// them beside it. Exit code 1 when a target was missed, 2 when a name is unknown.
+// them beside it, `--publish` writes them to docs/numbers.md. Exit code 1 when a target was missed, 2 when a name is unknown.
 import { existsSync, writeFileSync } from 'node:fs';
 
 import { isBenchModule, type BenchRow } from './bench-row.ts';
+import { formatNumber } from './format-number.ts';
 import { BENCH_MODULES } from './index.ts';
+import { publish, startMeasuring, type MeasuredBench } from './publish.ts';
+
+const PUBLISH = '--publish';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -14,22 +18,24 @@ async function main(args: readonly string[]): Promise<number> {
   const json = flags.find((flag) => /^--json(=.+)?$/.test(flag));
   const wrong = [
     ...asked.filter((name) => !Object.hasOwn(BENCH_MODULES, name)),
-    ...flags.filter((flag) => flag !== json),
+    ...flags.filter((flag) => flag !== json && flag !== PUBLISH),
   ];
   if (wrong.length > 0) {
     const names = Object.keys(BENCH_MODULES).join(', ');
     process.stderr.write(
-      `Not known here: ${wrong.join(', ')}. Benches are ${names}; the only flag is --json[=FILE].\n`,
+      `Not known here: ${wrong.join(', ')}. Benches are ${names}; the flags are --json[=FILE] and --publish.\n`,
     );
     return 2;
   }
-  const rows: BenchRow[] = [];
+  const benches: MeasuredBench[] = [];
   for (const name of asked.length > 0 ? asked : existingBenches()) {
     process.stderr.write(`measuring ${name} …\n`);
-    const measured = await measure(name);
-    if (json !== '--json') process.stdout.write(`${measured.map(formatRow).join('\n')}\n`);
-    rows.push(...measured);
+    const bench = { ...startMeasuring(name), rows: await measure(name) };
+    if (json !== '--json') process.stdout.write(`${bench.rows.map(formatRow).join('\n')}\n`);
+    benches.push(bench);
+    if (flags.includes(PUBLISH)) publish(benches, Object.keys(BENCH_MODULES));
   }
+  const rows = benches.flatMap((bench) => bench.rows);
   if (json === '--json') process.stdout.write(formatJson(rows));
   else if (json !== undefined) writeFileSync(json.slice('--json='.length), formatJson(rows));
   const missed = rows.filter((row) => !row.met);
@@ -60,10 +66,6 @@ function formatRow(row: BenchRow): string {
     `  ${`ratio ${formatNumber(row.ratio)}x, target ${row.target}`.padEnd(66)} ${(row.met ? 'met' : 'MISSED').padStart(22)}`,
     ...(row.details ?? []).map((detail) => `    ${detail}`),
   ].join('\n');
-}
-
-function formatNumber(value: number): string {
-  return value.toLocaleString('en-US', { maximumSignificantDigits: value >= 1000 ? 4 : 3 });
 }
 
 function formatVerdict(total: number, missed: readonly BenchRow[]): string {
