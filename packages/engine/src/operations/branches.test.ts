@@ -55,3 +55,43 @@ test('what waits is found without a look at the other runs', async () => {
   await pushLeft(engine);
   expect(read).not.toHaveBeenCalled();
 });
+
+/** A run that timed out with its branch, and what became of the runs that continue it, each of the one before. */
+async function listAfter(next: readonly { readonly asked: string | null; readonly made: string | null }[]) {
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock: systemClock });
+  const failure = { reason: 'timeout', detail: 'd' } as const;
+  const { task, ...sample } = SAMPLE_DATA['dispatch.accepted'];
+  const runs = [{ asked: 'work', made: 'work created' }, ...next];
+  for (const [index, { asked, made }] of runs.entries()) {
+    const record = recorder.of(`run_${index}`);
+    const accepted = { ...sample, task: { ...task, ...(asked === null ? {} : { branch: asked }) } };
+    const earlier = index === 0 ? {} : { continues: `run_${index - 1}` };
+    await record.append('dispatch.accepted', { ...accepted, ...earlier }, { attempt: 0 });
+    if (made === 'open') continue;
+    const [name = '', status] = made?.split(' ') ?? [];
+    const left = made === null ? {} : { branch: { ...branch, name, status: status as 'created' } };
+    const ending = { ...SAMPLE_DATA['dispatch.failed'], failure, ...left };
+    await record.append('dispatch.failed', ending, { attempt: 0 });
+  }
+  return (await listBranches({ ledger, recorder } as unknown as Engine)).map(({ runId }) => runId);
+}
+
+test.each([
+  ['is under way with its branch is not listed', [{ asked: 'work', made: 'open' }], []],
+  ['ended with its branch is not listed', [{ asked: 'work', made: 'work created' }], ['run_1']],
+  ['ended without it is listed', [{ asked: 'work', made: null }], ['run_0']],
+  ['could not make it is listed', [{ asked: 'work', made: 'work taken' }], ['run_1', 'run_0']],
+  ['does without it is listed', [{ asked: null, made: 'open' }], ['run_0']],
+  ['has another one is listed', [{ asked: 'other', made: 'other created' }], ['run_1', 'run_0']],
+  [
+    'ended without it, before a third one took it, is not listed',
+    [
+      { asked: 'work', made: null },
+      { asked: 'work', made: 'work created' },
+    ],
+    ['run_2'],
+  ],
+])('the branch of a run that is continued by one that %s', async (_what, next, listed) => {
+  expect(await listAfter(next)).toEqual(listed);
+});

@@ -11,7 +11,7 @@ import {
 } from '@caisson/protocol';
 import { pushBranch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
-import { NO_ATTEMPT } from '../ledger/index.ts';
+import { NO_ATTEMPT, type StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 
 /** The run has no branch that could be pushed or dropped. */
@@ -34,15 +34,33 @@ export interface ListedBranch {
 
 const WAITING = ['pending', 'failed', 'kept', 'late', 'held'] as const;
 
-/** The newest first. A run that another one continues is not listed: the branch goes on there. Others are not read. */
+/** The newest first, without those that go on in another run. Runs whose branch does not wait are not read. */
 export async function listBranches(engine: Engine): Promise<ListedBranch[]> {
   const { ledger } = engine;
   const runIds = WAITING.flatMap((waitingBranch) => ledger.runs({ waitingBranch })).map(({ runId }) => runId);
   return runIds
     .toSorted()
     .toReversed()
-    .filter((runId) => ledger.runs({ continues: runId, limit: 1 }).length === 0)
-    .flatMap((runId) => describeBranch(engine, runId));
+    .flatMap((runId) => describeBranch(engine, runId))
+    .filter(({ runId, branch }) => !goesOnElsewhere(engine, runId, branch));
+}
+
+/** A run that continues it has the branch, or may get it yet. One that ended without it leaves it where it was. */
+function goesOnElsewhere({ ledger }: Engine, runId: string, branch: string): boolean {
+  const looked = new Set([runId]);
+  for (const earlier of looked)
+    for (const { runId: next, ending } of ledger.runs({ continues: earlier })) {
+      const events = ledger.read({ runId: next, types: [ending ?? 'dispatch.accepted'] });
+      if (events.some((event) => isOfBranch(event, branch))) return true;
+      looked.add(next);
+    }
+  return false;
+}
+
+function isOfBranch(event: StoredEvent, branch: string): boolean {
+  if (event.type === 'dispatch.accepted') return event.data.task.branch === branch;
+  if (!isEnding(event)) return false;
+  return event.data.branch?.name === branch && event.data.branch.status === 'created';
 }
 
 function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
