@@ -11,7 +11,7 @@ import {
 } from '@caisson/protocol';
 import { pushBranch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
-import { NO_ATTEMPT, type StoredEvent } from '../ledger/index.ts';
+import { NO_ATTEMPT, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 
 /** The run has no branch that could be pushed or dropped. */
@@ -28,6 +28,8 @@ export interface ListedBranch {
   readonly endedAt: string;
   /** Absent for a branch of the project's own repository, and for one that was not made. */
   readonly push?: RunPush;
+  /** Its host has not let go of the run yet: it pushes the branch now, or is about to. */
+  readonly isPushing?: true;
   /** Why it was not made: only a person can make it, or drop it. */
   readonly unmade?: string;
 }
@@ -72,7 +74,13 @@ function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
   const { name: branch, commit } = made;
   const push = findPush(events, { isAsked: true });
   const unmade = made.status === 'created' ? undefined : describeUnmade(runId, made);
-  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push, unmade }) }];
+  const isPushing = push?.status === 'pending' && hasSlot(ledger, runId) ? (true as const) : undefined;
+  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push, isPushing, unmade }) }];
+}
+
+/** A run keeps its slot until its own host has pushed, and cleaned up. */
+export function hasSlot({ leases }: Pick<Ledger, 'leases'>, runId: string): boolean {
+  return leases.listSlots().some((slot) => slot.runId === runId);
 }
 
 function describeUnmade(runId: string, { status, detail }: RunBranch): string {

@@ -1,6 +1,7 @@
 /** Branches that a dead host did not push: the next host that works does it, beside its own runs. */
 import { pushBranch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
+import { hasSlot } from './branches.ts';
 
 /** How long the end of a process waits for a push that is under way; the next host tries it again. */
 const LAST_PUSH_MS = 10_000;
@@ -10,7 +11,7 @@ export async function pushLeft(engine: Engine, signal?: AbortSignal): Promise<vo
   for (const { runId, host } of ledger.runs({ waitingBranch: 'pending' })) {
     if (signal?.aborted === true) return;
     // A run keeps its slot until its own host has pushed; what this host did not push of its own is not left by a dead one.
-    if (host === rooms.hostId || ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue;
+    if (host === rooms.hostId || hasSlot(ledger, runId)) continue;
     await pushBranch(rooms, recorder.of(runId), runId, {
       cause: 'left',
       ...(signal === undefined ? {} : { signal }),

@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import { isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
+import { definedOnly, isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
 import {
   IllegalTransitionError,
   type RunRecord,
@@ -14,6 +14,7 @@ import {
   type AttemptRemains,
   orWarn,
   isForBranch,
+  recordNothingLeft,
   recordProcessesEnded,
   countLeftUsage,
   endingOfResult,
@@ -90,12 +91,13 @@ async function endUnlaunched(
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
-  const branch = await settleBranch(rooms, runId, data, mayPass);
-  const ending = { durationMs, failure, ...data, ...branch };
+  const { branch } = await settleBranch(rooms, runId, data, mayPass);
+  const ending = { durationMs, failure, ...data, ...definedOnly({ branch }) };
   await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data: ending }]);
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
   await orWarn(record, attempt, 'push', () => pushBranch(rooms, record, runId));
+  recordNothingLeft(record, row, branch);
 }
 
 /** Does what a host did not do after the ending of a run: seal and clean-up. */
@@ -104,7 +106,8 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   const launched = lastLaunched(events);
   const ending = rooms.ledger.run(runId)?.ending;
   if (ending === undefined) return;
-  rooms.budget.settle(runId, events.findLast((event) => isEnding(event))?.data.usage);
+  const ended = events.findLast((event) => isEnding(event));
+  rooms.budget.settle(runId, ended?.data.usage);
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
@@ -117,6 +120,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     return;
   }
   await finishSettled(rooms, record, remains, { isLate: true });
+  if (isEnded(events, launched.attempt)) recordNothingLeft(record, remains, ended?.data.branch);
 }
 
 /**
