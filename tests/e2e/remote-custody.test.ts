@@ -210,6 +210,24 @@ describe('a host that is killed', { timeout: 180_000 }, () => {
     expect(readdirSync(join(project.root, '.caisson/worktrees'))).toEqual([]);
   });
 
+  it('before it heard that the remote has the branch: a retry as the next command goes on from there', async () => {
+    const remote = createBareRemote();
+    const [taken, mayEnd] = [`${remote.path}.taken`, `${remote.path}.end`];
+    remote.hook('post-receive', `touch ${taken}; until [ -e ${mayEnd} ]; do sleep 0.05; done`);
+    const project = createProject({ git: false });
+    const options = ['--repo', remote.path, '--branch', 'work', '--push'];
+    const host = project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', 'date +%N >work.txt');
+    await until('the remote has it', () => existsSync(taken), 60_000);
+    host.kill('SIGKILL');
+    await finish(host);
+    writeFileSync(mayEnd, '');
+    const first = remote.find('work');
+    const again = await project.caisson('retry', 'latest', '-o', 'json');
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('has a branch work')]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: 'done', push: { status: 'pushed' } });
+    expect([remote.git('rev-parse', 'work^'), first === null]).toEqual([first, false]);
+  });
+
   it('in the middle of a push leaves no process of it, and the branch to the next host', async () => {
     const remote = createBareRemote();
     const begun = `${remote.path}.begun`;

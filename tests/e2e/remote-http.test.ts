@@ -282,6 +282,20 @@ describe('a server that fails while it is pushed to', { timeout: 120_000 }, () =
     expect([remote.find('work'), remote.git('show', 'work:work.txt')]).toEqual([run.branch?.commit, 'x']);
   });
 
+  it('and answers too late, after it has the branch, is not said to lack it', async () => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path);
+    const project = createProject({ git: false, config: 'git: { timeout: 4s }\n' });
+    server.misbehave((request, response) => {
+      if (isPush(request))
+        Object.assign(response, { writeHead: () => response, write: () => true, end: () => response });
+      server.serve(request, response);
+    });
+    const run = await project.run('--repo', server.url, '--branch', 'work', '--push', ...write);
+    expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+    expect(remote.find('work')).toBe(run.branch?.commit);
+  });
+
   it('once, and not after that, is pushed to by the same run', async () => {
     const remote = createBareRemote();
     const server = await serveGit(remote.path);

@@ -21,7 +21,7 @@ import {
 } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { backoffMs, pause } from '../platform/index.ts';
-import { parseRequest, type DispatchRooms } from '../admission/index.ts';
+import { listEarlierBranches, parseRequest, type DispatchRooms } from '../admission/index.ts';
 import { StopOrderedError } from './active-run.ts';
 import { orAborted } from './or-aborted.ts';
 import { resolveRemote } from './remote-access.ts';
@@ -90,11 +90,11 @@ async function tryPush(
       const order = await (signal === undefined ? resolving : orAborted(signal, resolving));
       const { token } = order.access;
       if (token !== undefined) hide = createRedactor([{ name: 'gitToken', value: token }]).redact;
-      const expected = findPushed(rooms, push);
       await rooms.workspaces.pushBranch({
         ...order,
         ...push,
-        expected,
+        expected: findPushed(rooms, push),
+        earlier: listEarlierBranches(rooms, rooms.ledger.run(push.runId)?.continues, push.branch),
         ...(signal === undefined ? {} : { signal }),
       });
       return null;
@@ -122,7 +122,7 @@ async function readRequest(
 }
 
 /** Where an earlier run of the same task pushed the branch. */
-export function findPushed(
+function findPushed(
   { ledger }: Pick<DispatchRooms, 'ledger'>,
   { runId, branch }: Pick<Push, 'runId' | 'branch'>,
 ): string | null {

@@ -80,9 +80,9 @@ async function demandFreeBranch(
   const names = namesToPush(order);
   const { ids } = refs ?? (await listRemoteRefs(remoteGitOptions(order), names));
   const found = names.map((name) => ids.get(name)).find((id) => id !== undefined);
-  if (found === undefined || found === pushTo.expected) return;
+  if (found === undefined || pushTo.earlier.includes(found)) return;
   await unpinBase(base, order);
-  const which = pushTo.expected === null ? 'already' : 'with other work since it was pushed';
+  const which = pushTo.earlier.length === 0 ? 'already' : 'with other work since it was pushed';
   throw new RemoteError('taken', `${remote.url} has a branch ${pushTo.branch} ${which}.`, {
     remedy: 'Name another one: --branch OTHER.',
   });

@@ -65,7 +65,7 @@ test('64 tasks on one remote at once, with gc and foreign locks around them, end
     const { custodyDir } = prepared;
     await workspaces.writeBranch({ custodyDir, branch: saved.branch, runId, attempt, from: null });
     const { commit } = saved.branch;
-    await workspaces.pushBranch({ ...order, branch, commit, expected: null, runId, attempt });
+    await workspaces.pushBranch({ ...order, branch, commit, expected: null, earlier: [], runId, attempt });
     expect(await workspaces.remove(prepared)).toMatchObject({ kind: 'removed' });
     return prepared;
   };
@@ -93,17 +93,49 @@ test('of runs that share one fetch, only those are refused whose own branch the 
   const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
   git('branch', 'there', 'HEAD');
   const head = git('rev-parse', 'HEAD');
-  const ask = (runId: string, branch: string, expected: string | null) =>
-    workspaces.fetchBase({ ...order, runId, attempt: 1, maxBytes: 2 ** 30, pushTo: { branch, expected } });
+  const ask = (runId: string, branch: string, earlier: readonly string[]) =>
+    workspaces.fetchBase({ ...order, runId, attempt: 1, maxBytes: 2 ** 30, pushTo: { branch, earlier } });
   const asked = [
-    ask('run_a', 'there', null),
-    ask('run_b', 'free', null),
-    ask('run_c', 'there', null),
-    ask('run_d', 'there', head),
+    ask('run_a', 'there', []),
+    ask('run_b', 'free', []),
+    ask('run_c', 'there', []),
+    ask('run_d', 'there', ['a'.repeat(40), head]),
   ];
   const ends = await Promise.allSettled(asked);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
   expect(ends[2]).toMatchObject({
     reason: { problem: 'taken', remedy: expect.stringContaining('--branch') },
   });
+});
+
+test('a push goes over what an earlier run of its task brought unrecorded, and over nothing else', async () => {
+  const { project, order, git, path } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  const [base, branch] = [git('rev-parse', 'HEAD'), 'work'];
+  const commitOn = (gitDir: string, parent: string, message: string): string =>
+    execFileSync(
+      'git',
+      [
+        ...[`--git-dir=${gitDir}`, '-c', 'user.name=T', '-c', 'user.email=t@example.invalid'],
+        ...['commit-tree', `${base}^{tree}`, '-p', parent, '-m', message],
+      ],
+      { encoding: 'utf8' },
+    ).trim();
+  const run = { runId: 'run_a', attempt: 1 };
+  const { dir } = await workspaces.fetchBase({ ...order, ...run, maxBytes: 2 ** 30 });
+  const first = commitOn(dir, base, 'first');
+  const second = commitOn(dir, first, 'second');
+  const push = (commit: string, earlier: readonly string[]): Promise<void> =>
+    workspaces.pushBranch({ ...order, ...run, branch, commit, expected: null, earlier });
+  await push(first, []);
+  await push(second, [first]);
+  expect(git('rev-parse', branch)).toBe(second);
+  await push(first, []); // it came late: its work is there
+  expect(git('rev-parse', branch)).toBe(second);
+  const foreign = commitOn(path, second, 'of another');
+  git('update-ref', `refs/heads/${branch}`, foreign);
+  await expect(push(commitOn(dir, second, 'third'), [second, first])).rejects.toMatchObject({
+    problem: 'taken',
+  });
+  expect(git('rev-parse', branch)).toBe(foreign);
 });
