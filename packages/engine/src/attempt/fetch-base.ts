@@ -4,7 +4,7 @@ import { definedOnly } from '@caisson/protocol';
 import type { RunRecord } from '../ledger/index.ts';
 import type { FetchedBase } from '../workspace/index.ts';
 import { listEarlierBranches, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../platform/index.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { resolveRemote } from './remote-access.ts';
 

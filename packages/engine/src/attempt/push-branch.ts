@@ -20,10 +20,9 @@ import {
   type PushProblem,
 } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord, type StoredEvent } from '../ledger/index.ts';
-import { backoffMs, pause } from '../platform/index.ts';
+import { backoffMs, orAborted, pause } from '../platform/index.ts';
 import { listEarlierBranches, parseRequest, type DispatchRooms } from '../admission/index.ts';
 import { StopOrderedError } from './active-run.ts';
-import { orAborted } from './or-aborted.ts';
 import { resolveRemote } from './remote-access.ts';
 
 const MAX_TRIES = 3;

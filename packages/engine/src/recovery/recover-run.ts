@@ -83,7 +83,7 @@ async function endUnlaunched(
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { runId, attempt } = row;
-  await sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  await sweepUnlaunched(rooms, record, runId, events);
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail =
     row.status === 'queued' && lastLaunched(events) === undefined
@@ -109,7 +109,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   const ended = events.findLast((event) => isEnding(event));
   rooms.budget.settle(runId, ended?.data.usage);
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
-  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, events);
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
   try {
@@ -131,8 +131,9 @@ async function sweepUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
   runId: string,
-  attempt: number,
+  events: readonly StoredEvent[],
 ): Promise<void> {
+  const attempt = nextAttempt(events);
   const { stateDir } = rooms.settings;
   await orWarn(record, 0, 'compute', () => rooms.compute.sweep(attemptKey(runId, attempt)));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
@@ -142,6 +143,8 @@ async function sweepUnlaunched(
       if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
       else await rooms.workspaces.remove(left.prepared, { force: true });
     }
+    const url = events.find((event) => event.type === 'dispatch.accepted')?.data.repository?.remote;
+    if (url !== undefined) await rooms.workspaces.unpinBase(stateDir, url, { runId, attempt });
   });
 }
 

@@ -69,7 +69,11 @@ export interface RemoteWorkspaces {
   /** Brings the base of a run into the cache of its remote, and pins it there for the run. */
   fetchBase(order: FetchOrder): Promise<FetchedBase>;
   /** Undoes `fetchBase` for an attempt that was not prepared. */
-  unpinBase(base: FetchedBase, attempt: { readonly runId: string; readonly attempt: number }): Promise<void>;
+  unpinBase(
+    stateDir: string,
+    url: string,
+    attempt: { readonly runId: string; readonly attempt: number },
+  ): Promise<void>;
   /**
    * Pushes a branch of the cache, never over other work, and then gives its name free here: a ref of the run keeps the
    * commit. May be called again.

@@ -1,7 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseRemoteAddress } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { branchPinRef, REMOTES } from './custody.ts';
@@ -138,4 +142,75 @@ test('a push goes over what an earlier run of its task brought unrecorded, and o
     problem: 'taken',
   });
   expect(git('rev-parse', branch)).toBe(foreign);
+});
+
+/** A server that takes connections, and never says a word. */
+async function openSilent(stateDir: string) {
+  let asked = 0;
+  const first = Promise.withResolvers<null>();
+  const server = createServer(() => {
+    asked += 1;
+    first.resolve(null);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/r.git`;
+  const remote = parseRemoteAddress(url, stateDir);
+  const order = { stateDir, remote, access: {}, attempt: 1, maxBytes: 2 ** 30 };
+  return { order, first: first.promise, asked: () => asked };
+}
+
+test('a run that waits for the fetch of another one can be stopped, and that one goes on', async () => {
+  const { project, stateDir } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  const { order, first } = await openSilent(stateDir);
+  const [own, joined] = [new AbortController(), new AbortController()];
+  const fetchFor = (runId: string, { signal }: AbortController): Promise<unknown> =>
+    workspaces.fetchBase({ ...order, timeoutMs: 600_000, runId, signal }).catch((error: unknown) => error);
+  let isOver = false;
+  const fetching = fetchFor('run_a', own).finally(() => (isOver = true));
+  await first;
+  const waiting = fetchFor('run_b', joined);
+  const stopped = new Error('stopped');
+  joined.abort(stopped);
+  expect(await waiting).toBe(stopped);
+  expect(isOver).toBe(false);
+  own.abort();
+  await fetching;
+});
+
+test('a remote that says nothing in time is asked once for all that wait for it', async () => {
+  const { project, stateDir } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  const { order, asked } = await openSilent(stateDir);
+  const runs = ['run_a', 'run_b', 'run_c'];
+  const ends = await Promise.all(
+    runs.map((runId) =>
+      workspaces.fetchBase({ ...order, timeoutMs: 1500, runId }).catch((error: unknown) => error),
+    ),
+  );
+  for (const end of ends) expect(end).toMatchObject({ problem: 'timeout' });
+  expect(asked()).toBe(1);
+});
+
+test('a tag of a file or folder is no base: that is said, with what helps, and no ref stays', async () => {
+  const { project, order, git } = openRemote();
+  const workspaces = createWorkspaces({ home: project.root, stamp: STAMP });
+  git('tag', 'file', 'HEAD:a.txt');
+  git('-c', 'user.name=T', '-c', 'user.email=t@example.invalid', 'tag', '-am', 'x', 'tree', 'HEAD^{tree}');
+  const fetchFrom = (base?: string) => {
+    const run = { runId: `run_${base ?? 'head'}`, attempt: 1, maxBytes: 2 ** 30 };
+    return workspaces.fetchBase({ ...order, ...run, ...definedOnly({ base }) });
+  };
+  for (const base of ['file', 'tree', 'file', 'tree'])
+    await expect(fetchFrom(base)).rejects.toMatchObject({
+      problem: 'unknown',
+      remedy: expect.stringContaining('--base') as string,
+    });
+  const { dir } = await fetchFrom();
+  await workspaces.unpinBase(order.stateDir, order.remote.url, { runId: 'run_head', attempt: 1 });
+  expect(execFileSync('git', [`--git-dir=${dir}`, 'for-each-ref']).toString()).toBe('');
 });
