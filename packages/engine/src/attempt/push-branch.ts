@@ -2,7 +2,8 @@
  * The branch of a run on a remote repository goes there after the terminal event: a remote that is slow or gone delays no
  * ending, and changes none. What happened is an event of its own.
  *
- * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again.
+ * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again. Two hosts that
+ *     push at once record the first once; what the other one records of a failure after that changes nothing.
  * P2  A push that fails leaves the branch here, under its name; a push that worked frees the name.
  *     A push that is aborted because its host ends has none, and is left to the next host. One whose run is ordered to stop
  *     has failed as `stopped`: it waits for a person.
@@ -60,8 +61,8 @@ export async function pushBranch(
   // Another host may have pushed it meanwhile (P1).
   const now = findPush(await rooms.ledger.readRun(runId), { isAsked: again });
   if (now === undefined || now.status === 'pushed') return;
-  if (problem === null)
-    return void (await record.append('branch.pushed', { remote, branch, commit }, NO_ATTEMPT));
+  const place = { ...NO_ATTEMPT, id: `pushed:${runId}.${commit}` };
+  if (problem === null) return void (await record.append('branch.pushed', { remote, branch, commit }, place));
   await record.append('branch.push-failed', { remote, branch, ...problem }, NO_ATTEMPT);
 }
 

@@ -2,8 +2,9 @@ import { systemClock } from '@caisson/ground';
 import { expect, test, vi } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import type { Engine } from '../engine.ts';
-import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
-import { listBranches } from './branches.ts';
+import { createMemoryLedger, createRecorder, DEFAULT_POOL } from '../ledger/index.ts';
+import { pushBranch } from '../attempt/index.ts';
+import { dropBranch, listBranches } from './branches.ts';
 import { pushLeft } from './push-left.ts';
 
 const branch = { name: 'work', commit: 'c'.repeat(40), status: 'created' as const };
@@ -42,6 +43,52 @@ test('a branch that this host itself did not push is not pushed as that of a dea
   expect(readRun).not.toHaveBeenCalled();
   await pushAs('host_another');
   expect(readRun).toHaveBeenCalledWith('run_pending');
+});
+
+/** A run of this project whose branch is to be pushed; `push` is what its remote does. */
+async function stagePush(push: () => Promise<void>) {
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock: systemClock });
+  const record = recorder.of('run_a');
+  const repository = { remote: '/srv/r.git', push: true };
+  const accepted = { ...SAMPLE_DATA['dispatch.accepted'], repository, requestRef: 'f'.repeat(64) };
+  await record.append('dispatch.accepted', accepted, { attempt: 0 });
+  const { host = '' } = ledger.run('run_a') ?? {};
+  const { pool = DEFAULT_POOL } = ledger.run('run_a') ?? {};
+  ledger.leases.tryTake({ pool, runId: 'run_a', hostId: host, limit: 1, nowMs: Date.now() });
+  await record.append('dispatch.finished', { ...SAMPLE_DATA['dispatch.finished'], branch }, { attempt: 0 });
+  const request = { task: 'x', repo: repository.remote, branch: 'work', push: true };
+  const rooms = {
+    ...{ ledger, hostId: host, clock: systemClock, workspaces: { pushBranch: push } },
+    store: { getBlob: () => Promise.resolve(Buffer.from(JSON.stringify(request))) },
+    settings: { stateDir: '/state', cwd: '/', git: { timeoutMs: 1000 } },
+  };
+  return { engine: { ledger, recorder, rooms } as unknown as Engine, record };
+}
+
+test('a branch that two push at once is pushed once in the record', async () => {
+  const both = Promise.withResolvers<void>();
+  let begun = 0;
+  const { engine, record } = await stagePush(() => {
+    begun += 1;
+    if (begun === 2) both.resolve();
+    return both.promise;
+  });
+  const push = (cause: 'own' | 'asked'): Promise<void> =>
+    pushBranch(engine.rooms, record, 'run_a', { cause });
+  await Promise.all([push('own'), push('asked')]);
+  const types = engine.ledger.read({ runId: 'run_a' }).map(({ type }) => type);
+  expect(types.filter((type) => type.startsWith('branch.'))).toEqual(['branch.pushed']);
+});
+
+test('a branch that is being pushed cannot be dropped, and says so until it is', async () => {
+  const { engine, record } = await stagePush(() => Promise.resolve());
+  expect(await listBranches(engine)).toMatchObject([{ branch: 'work', isPushing: true }]);
+  await expect(dropBranch(engine, 'run_a')).rejects.toMatchObject({
+    remedy: expect.stringContaining('caisson cancel run_a') as string,
+  });
+  await pushBranch(engine.rooms, record, 'run_a');
+  expect(await listBranches(engine)).toEqual([]);
 });
 
 test('what waits is found without a look at the other runs', async () => {

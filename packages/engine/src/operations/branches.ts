@@ -119,7 +119,11 @@ export async function dropBranch(engine: Engine, runId: string): Promise<void> {
   const [waiting] = isWaiting ? describeBranch(engine, runId) : [];
   if (waiting === undefined)
     throw new NoBranchError(`${runId} has no branch that waits here`, { remedy: LISTED });
-  const { branch, commit, push } = waiting;
+  const { branch, commit, push, isPushing = false } = waiting;
+  if (isPushing)
+    throw new NoBranchError(`the branch of ${runId} is being pushed at this moment`, {
+      remedy: `Wait for that, or stop it first: caisson cancel ${runId}`,
+    });
   if (push?.status === 'pushed')
     throw new NoBranchError(
       `the branch of ${runId} is on its remote, and not here any more: ${push.remote}`,
