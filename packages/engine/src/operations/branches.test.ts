@@ -66,6 +66,37 @@ async function stagePush(push: () => Promise<void>) {
   return { engine: { ledger, recorder, rooms } as unknown as Engine, record };
 }
 
+test('a remote that does not answer keeps back no branch of another one', async () => {
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock: systemClock });
+  const remotes = ['/srv/silent.git', '/srv/fine.git'];
+  for (const [index, remote] of remotes.entries()) {
+    const record = recorder.of(`run_${index}`);
+    const requestRef = String(index).repeat(64);
+    const accepted = { ...SAMPLE_DATA['dispatch.accepted'], repository: { remote, push: true }, requestRef };
+    await record.append('dispatch.accepted', accepted, { attempt: 0 });
+    await record.append('dispatch.finished', { ...SAMPLE_DATA['dispatch.finished'], branch }, { attempt: 0 });
+  }
+  const isFine = Promise.withResolvers<void>();
+  const push = ({ remote }: { remote: { url: string } }): Promise<void> => {
+    if (remote.url === remotes[1]) isFine.resolve();
+    return isFine.promise;
+  };
+  const requestOf = (ref: string) => ({
+    task: 'x',
+    repo: remotes[Number(ref[0])],
+    branch: 'work',
+    push: true,
+  });
+  const rooms = {
+    ...{ ledger, hostId: 'host_next', clock: systemClock, workspaces: { pushBranch: push } },
+    store: { getBlob: (ref: string) => Promise.resolve(Buffer.from(JSON.stringify(requestOf(ref)))) },
+    settings: { stateDir: '/state', cwd: '/', git: { timeoutMs: 1000 } },
+  };
+  await pushLeft({ ledger, recorder, rooms } as unknown as Engine);
+  expect(ledger.runs({ waitingBranch: 'pending' })).toEqual([]);
+});
+
 test('a branch that two push at once is pushed once in the record', async () => {
   const both = Promise.withResolvers<void>();
   let begun = 0;
