@@ -19,6 +19,9 @@ function listProcesses(text: string): string[] {
     });
 }
 
+/** All of it but what is mounted there, read-only. */
+const IS_GONE = '[ "$(ls -A .git | xargs)" = "borrowed config hooks" ] && ! git rev-parse HEAD';
+
 describe('an agent on a remote repository', { timeout: 180_000 }, () => {
   it.each([
     ['rewrites history', 'git commit -q --amend -m other && git reset -q --hard HEAD', 'A\twork.txt'],
@@ -32,12 +35,8 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
       'git checkout -q -b other && git commit -q --allow-empty -m x',
       'A\twork.txt',
     ],
-    ['empties its git', 'rm -rf .git/* && [ -z "$(ls .git)" ]', 'A\twork.txt'],
-    [
-      'deletes its git, as far as it can',
-      'rm -rf .git 2>/dev/null; ! git rev-parse HEAD 2>/dev/null && [ -z "$(ls -A .git 2>/dev/null)" ]',
-      'A\twork.txt',
-    ],
+    ['empties its git', `rm -rf .git/*; ${IS_GONE}`, 'A\twork.txt'],
+    ['deletes its git', `rm -rf .git; ${IS_GONE}`, 'A\twork.txt'],
     ['commits it itself', 'git add . && git commit -q -m mine', 'A\twork.txt'],
   ])('that %s leaves its files on the branch, on top of the base', async (_what, script, changes) => {
     const remote = createBareRemote();
@@ -49,6 +48,17 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
     expect(remote.git('diff', '--name-status', 'main', 'work')).toBe(changes);
     expect(remote.git('merge-base', 'main', 'work')).toBe(base);
     expect(remote.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\nrefs/heads/work');
+  });
+
+  it('that deletes its git outside of a sandbox, to the last file, leaves its files on the branch, too', async () => {
+    const remote = createBareRemote();
+    const project = createProject({ git: false });
+    const options = ['--repo', remote.path, '--branch', 'work', '--push', '--sandbox', 'none'];
+    const script = 'echo x >work.txt; [ -e .git ] && rm -rf .git && [ ! -e .git ]';
+    const run = await project.run(...options, '--network', 'full', '--', 'sh', '-c', script);
+    expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+    expect(remote.git('diff', '--name-status', 'main', 'work')).toBe('A\twork.txt');
+    expect(remote.git('rev-parse', 'work^')).toBe(remote.find('main'));
   });
 
   it('that changes nothing gets no branch, says so, and is no failure', async () => {
