@@ -225,7 +225,7 @@ describe('a host that is killed', { timeout: 180_000 }, () => {
     expect(readdirSync(join(project.root, '.caisson/worktrees'))).toEqual([]);
   });
 
-  it('before it heard that the remote has the branch: a retry as the next command goes on from there', async () => {
+  it('before it can record that the remote has the branch: a retry as the next command goes on from there', async () => {
     const remote = createBareRemote();
     const [taken, mayEnd] = [`${remote.path}.taken`, `${remote.path}.end`];
     remote.hook('post-receive', `touch ${taken}; until [ -e ${mayEnd} ]; do sleep 0.05; done`);

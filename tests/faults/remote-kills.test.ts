@@ -133,7 +133,9 @@ describe('a host that is killed', TIMEOUT, () => {
     await until('the agent has written', () => inside().length > 0, 60_000);
     const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as [{ runId: string }];
     const launched = (await project.events(row.runId)).find(({ type }) => type === 'attempt.launched');
-    process.kill((launched?.['handle'] as { pid: number }).pid, 'SIGKILL');
+    if (launched === undefined) throw new Error('nothing was launched');
+    const { pid } = launched['handle'] as { pid: number };
+    process.kill(pid, 'SIGKILL');
     await until('the first attempt is over', hasEnded, 60_000);
     host.kill('SIGKILL');
     await finish(host);

@@ -46,7 +46,7 @@ class CountedRuns implements RunMetrics {
     switch (event.type) {
       case 'run.queued':
         return void this.#queuedAtMs.set(runId, Date.parse(event.at));
-      case 'run.placed': // by the host itself; what follows it also tells of a run that another one drives
+      case 'run.placed': // only its own host says this; the others are recorded
       case 'repository.fetched':
       case 'attempt.launched':
         return this.#leaveQueue(runId, Date.parse(event.at));

@@ -167,10 +167,10 @@ describe('the spans of a run', () => {
       ]),
     );
     const times = spans.map(({ name, startMs, endMs }) => [name, startMs - BEGIN_MS, endMs - BEGIN_MS]);
-    expect(times.toSorted()).toEqual([
+    expect(times).toEqual([
+      ['wait approval', 60, 100],
       ['execute_tool sh', 10, 30],
       ['execute_tool sh', 50, 100],
-      ['wait approval', 60, 100],
     ]);
   });
 
