@@ -3,6 +3,7 @@ import { startModelServer, type ScriptInput } from '@caisson/testkit';
 import type { DispatchResult, Handoff } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
+import { createBareRemote } from './bare-remote.ts';
 import { createProject, type Project } from './project.ts';
 
 const SHELL = 'printf "one\\ntwo\\n" > new.txt; printf "more\\n" >> README.md; ';
@@ -113,24 +114,42 @@ it('with outsideScope "report" the branch is made all the same', { timeout: 60_0
   expect(project.git('rev-parse', 'work').trim()).toBe(handoff.headCommit);
 });
 
-it('with outsideScope "read-only" the sandbox denies it', { timeout: 60_000 }, async () => {
+/** The project's own repository, or a remote that has the same files. */
+function stageFiles(place: 'own' | 'remote') {
+  const names = ['src/auth/a.txt', 'src/b.txt', 'docs/c.txt', 'README.md'];
+  const files = Object.fromEntries(names.map((name) => [name, 'before\n']));
+  if (place === 'remote') {
+    const remote = createBareRemote(files);
+    const options = ['--repo', remote.path, '--branch', 'work', '--push'];
+    return { project: createProject({ git: false }), options, head: () => remote.find('work') };
+  }
   const project = createProject();
-  for (const file of ['src/auth/a.txt', 'src/b.txt', 'docs/c.txt']) project.write(file, 'before\n');
+  for (const [name, content] of Object.entries(files)) project.write(name, content);
   project.git('add', '.');
   project.git('commit', '-qm', 'files');
-  const program = `
+  return { project, options: ['--branch', 'work'], head: () => project.git('rev-parse', 'work').trim() };
+}
+
+it.each(['own', 'remote'] as const)(
+  'with outsideScope "read-only" the sandbox denies it (%s repository)',
+  { timeout: 60_000 },
+  async (place) => {
+    const { project, options: to, head } = stageFiles(place);
+    const program = `
     for file in src/auth/a.txt src/b.txt docs/c.txt README.md; do echo after > $file || echo denied $file; done
     rm -rf docs; mv src old; echo new > src/auth/new.txt; mkdir -p outputs && echo o > outputs/o.txt; true`;
-  const options = ['--scope', 'src/auth/**', '--outside-scope', 'read-only', '--branch', 'work'];
-  const { handoff, stdout } = await handOff(project, ...options, '--', 'sh', '-c', program);
-  expect(stdout).toBe('denied src/b.txt\ndenied docs/c.txt\ndenied README.md\n');
-  expect(handoff.filesChanged).toEqual(['src/auth/a.txt', 'src/auth/new.txt']);
-  expect(handoff.verdict).toMatchObject({ branchExists: true, scopeRespected: true });
-  const anywhere = await project.caisson(
-    ...['run', '--scope', '*.md', '--outside-scope', 'read-only', '--', 'true'],
-  );
-  expect([anywhere.code, anywhere.stderr]).toEqual([2, expect.stringContaining('"*.md" may be anywhere')]);
-});
+    const options = ['--scope', 'src/auth/**', '--outside-scope', 'read-only', ...to];
+    const { handoff, stdout } = await handOff(project, ...options, '--', 'sh', '-c', program);
+    expect(stdout).toBe('denied src/b.txt\ndenied docs/c.txt\ndenied README.md\n');
+    expect(handoff.filesChanged).toEqual(['src/auth/a.txt', 'src/auth/new.txt']);
+    expect(handoff.verdict).toMatchObject({ branchExists: true, scopeRespected: true });
+    expect([handoff.headCommit, handoff.verdict.pushed]).toEqual([head(), place === 'remote']);
+    const anywhere = await project.caisson(
+      ...['run', '--scope', '*.md', '--outside-scope', 'read-only', '--', 'true'],
+    );
+    expect([anywhere.code, anywhere.stderr]).toEqual([2, expect.stringContaining('"*.md" may be anywhere')]);
+  },
+);
 
 describe('a hand-off that cannot be taken', { timeout: 180_000 }, () => {
   const HUGE = 'head -c 1100000 /dev/zero | tr "\\0" " " > .caisson/handoff.json';

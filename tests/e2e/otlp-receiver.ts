@@ -26,8 +26,8 @@ export interface OtlpReceiver {
   readonly server: Server;
 }
 
-/** `answer: 'never'` takes a request and says nothing. */
-export async function startOtlpReceiver(answer: 'ok' | 'never' = 'ok'): Promise<OtlpReceiver> {
+/** `answer: 'never'` takes a request and says nothing. Without `port` any that is free. */
+export async function startOtlpReceiver(answer: 'ok' | 'never' = 'ok', port = 0): Promise<OtlpReceiver> {
   const receiver = {
     spans: [] as ReceivedSpan[],
     metrics: [] as Buffer[],
@@ -47,7 +47,7 @@ export async function startOtlpReceiver(answer: 'ok' | 'never' = 'ok'): Promise<
       if (answer === 'ok') response.writeHead(200).end(isJson ? '{}' : '');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

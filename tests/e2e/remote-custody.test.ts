@@ -19,6 +19,9 @@ function listProcesses(text: string): string[] {
     });
 }
 
+/** All of it but what is mounted there, read-only. */
+const IS_GONE = '[ "$(ls -A .git | xargs)" = "borrowed config hooks" ] && ! git rev-parse HEAD';
+
 describe('an agent on a remote repository', { timeout: 180_000 }, () => {
   it.each([
     ['rewrites history', 'git commit -q --amend -m other && git reset -q --hard HEAD', 'A\twork.txt'],
@@ -32,7 +35,8 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
       'git checkout -q -b other && git commit -q --allow-empty -m x',
       'A\twork.txt',
     ],
-    ['deletes its git', 'rm -rf .git/* ; true', 'A\twork.txt'],
+    ['empties its git', `rm -rf .git/*; ${IS_GONE}`, 'A\twork.txt'],
+    ['deletes its git', `rm -rf .git; ${IS_GONE}`, 'A\twork.txt'],
     ['commits it itself', 'git add . && git commit -q -m mine', 'A\twork.txt'],
   ])('that %s leaves its files on the branch, on top of the base', async (_what, script, changes) => {
     const remote = createBareRemote();
@@ -44,6 +48,17 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
     expect(remote.git('diff', '--name-status', 'main', 'work')).toBe(changes);
     expect(remote.git('merge-base', 'main', 'work')).toBe(base);
     expect(remote.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\nrefs/heads/work');
+  });
+
+  it('that deletes its git outside of a sandbox, to the last file, leaves its files on the branch, too', async () => {
+    const remote = createBareRemote();
+    const project = createProject({ git: false });
+    const options = ['--repo', remote.path, '--branch', 'work', '--push', '--sandbox', 'none'];
+    const script = 'echo x >work.txt; [ -e .git ] && rm -rf .git && [ ! -e .git ]';
+    const run = await project.run(...options, '--network', 'full', '--', 'sh', '-c', script);
+    expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+    expect(remote.git('diff', '--name-status', 'main', 'work')).toBe('A\twork.txt');
+    expect(remote.git('rev-parse', 'work^')).toBe(remote.find('main'));
   });
 
   it('that changes nothing gets no branch, says so, and is no failure', async () => {
@@ -208,6 +223,24 @@ describe('a host that is killed', { timeout: 180_000 }, () => {
     expect(remote.git('show', 'work:work.txt')).toBe('x');
     expect((await project.caisson('branches')).stdout).toBe('No branch waits.\n');
     expect(readdirSync(join(project.root, '.caisson/worktrees'))).toEqual([]);
+  });
+
+  it('before it can record that the remote has the branch: a retry as the next command goes on from there', async () => {
+    const remote = createBareRemote();
+    const [taken, mayEnd] = [`${remote.path}.taken`, `${remote.path}.end`];
+    remote.hook('post-receive', `touch ${taken}; until [ -e ${mayEnd} ]; do sleep 0.05; done`);
+    const project = createProject({ git: false });
+    const options = ['--repo', remote.path, '--branch', 'work', '--push'];
+    const host = project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', 'date +%N >work.txt');
+    await until('the remote has it', () => existsSync(taken), 60_000);
+    host.kill('SIGKILL');
+    await finish(host);
+    writeFileSync(mayEnd, '');
+    const first = remote.find('work');
+    const again = await project.caisson('retry', 'latest', '-o', 'json');
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('has a branch work')]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: 'done', push: { status: 'pushed' } });
+    expect([remote.git('rev-parse', 'work^'), first === null]).toEqual([first, false]);
   });
 
   it('in the middle of a push leaves no process of it, and the branch to the next host', async () => {

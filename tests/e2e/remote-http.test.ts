@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createBareRemote } from './bare-remote.ts';
@@ -149,6 +151,21 @@ describe('a repository that wants a token', { timeout: 120_000 }, () => {
   });
 });
 
+/** Passes a few kilobytes at a time on, each after a moment. */
+function trickle(onPiece: () => void): Transform {
+  const PIECE_BYTES = 4096;
+  return new Transform({
+    async transform(chunk: Buffer, _encoding, done) {
+      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+        await delay(20);
+        onPiece();
+        this.push(chunk.subarray(at, at + PIECE_BYTES));
+      }
+      done();
+    },
+  });
+}
+
 describe('a server', { timeout: 120_000 }, () => {
   it('that redirects, to another host or a file, is not followed', async () => {
     const remote = createBareRemote();
@@ -208,6 +225,33 @@ describe('a server', { timeout: 120_000 }, () => {
     const project = createProject({ git: false, config: 'git: { timeout: 30s }\n' });
     const run = await project.run('--repo', server.url, '--branch', 'work', '--push', ...write);
     expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+  });
+
+  it('that sends and takes a little at a time is waited for, in the fetch and in the push', async () => {
+    const noise = Array.from({ length: 20_000 }, (_, index) => Math.sin(index)).join('\n');
+    const remote = createBareRemote({ 'large.txt': noise });
+    const server = await serveGit(remote.path);
+    const pieces = { sent: 0, taken: 0 };
+    server.misbehave((request, response) => {
+      if (request.method !== 'POST') return server.serve(request, response);
+      const { method, url, headers } = request;
+      const taking = request.pipe(trickle(() => (pieces.taken += 1)));
+      const [write, end] = [response.write.bind(response), response.end.bind(response)];
+      const sending = trickle(() => (pieces.sent += 1))
+        .on('data', write)
+        .on('end', end);
+      Object.assign(response, { write: sending.write.bind(sending), end: () => sending.end() });
+      return server.serve(
+        Object.assign(taking, { method, url, headers }) as unknown as IncomingMessage,
+        response,
+      );
+    });
+    const project = createProject({ git: false, config: 'git: { timeout: 60s }\n' });
+    const program = ['--', 'sh', '-c', 'head -c 200000 /dev/urandom >work.bin'];
+    const run = await project.run('--repo', server.url, '--branch', 'work', '--push', ...program);
+    expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+    expect(remote.find('work')).toBe(run.branch?.commit);
+    expect([pieces.sent > 30, pieces.taken > 30]).toEqual([true, true]);
   });
 
   it('that sends more than allowed is cut off, and nothing of it stays', async () => {
@@ -280,6 +324,20 @@ describe('a server that fails while it is pushed to', { timeout: 120_000 }, () =
     const pushed = await project.caisson('branches', run.runId, '--push');
     expect([pushed.code, pushed.stdout]).toEqual([0, `${run.runId} work: pushed to ${server.url}\n`]);
     expect([remote.find('work'), remote.git('show', 'work:work.txt')]).toEqual([run.branch?.commit, 'x']);
+  });
+
+  it('and answers too late, after it has the branch, is not said to lack it', async () => {
+    const remote = createBareRemote();
+    const server = await serveGit(remote.path);
+    const project = createProject({ git: false, config: 'git: { timeout: 4s }\n' });
+    server.misbehave((request, response) => {
+      if (isPush(request))
+        Object.assign(response, { writeHead: () => response, write: () => true, end: () => response });
+      server.serve(request, response);
+    });
+    const run = await project.run('--repo', server.url, '--branch', 'work', '--push', ...write);
+    expect([run.cli.code, run.push?.status]).toEqual([0, 'pushed']);
+    expect(remote.find('work')).toBe(run.branch?.commit);
   });
 
   it('once, and not after that, is pushed to by the same run', async () => {

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EventEnvelope } from '@caisson/protocol';
 import { createCaisson, grantTrust, WorkerPool } from 'caisson';
 import { startModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished } from 'vitest';
@@ -58,7 +59,7 @@ it('five tasks of a pool are one tree under their caller, with the times of the 
   expect(new Set(roots.map(({ attributes }) => attributes['taskId']))).toEqual(new Set(TASKS));
   const caisson = await createCaisson({ cwd: project.root });
   onTestFinished(() => caisson.close());
-  for (const { attributes, events, startMs, endMs } of roots) {
+  for (const { attributes, events, startMs, endMs, spanId } of roots) {
     expect(attributes).toMatchObject({ agentId: 'worker-pool', status: 'partial', filesChanged: 1 });
     const recorded = await caisson.events(String(attributes['caisson.run.id']));
     const atMs = (type: string) => Date.parse(recorded.find((event) => event.type === type)?.at ?? '');
@@ -69,5 +70,32 @@ it('five tasks of a pool are one tree under their caller, with the times of the 
       { name: 'sandbox.workerStarted', atMs: atMs('dispatch.started') },
       { name: 'sandbox.pushed', atMs: atMs('branch.pushed') },
     ]);
+    const children = spans.filter(({ parentSpanId }) => parentSpanId === spanId);
+    const times = children.map((span) => [span.name, span.startMs, span.endMs]);
+    expect(times.toSorted(byStart)).toEqual(listWork(recorded).toSorted(byStart));
+    expect(times.length).toBeGreaterThanOrEqual(3); // two requests, one tool
   }
 }, 120_000);
+
+type Times = readonly (string | number)[];
+const byStart = (left: Times, right: Times): number =>
+  Number(left[1]) - Number(right[1]) || String(left[0]).localeCompare(String(right[0]));
+
+/** What the ledger says of the work of a run: its name, and when it began and ended. */
+function listWork(events: readonly EventEnvelope[]): Times[] {
+  const beganMs = Date.parse(events[0]?.at ?? '');
+  return events.flatMap((event, index): Times[] => {
+    const at = Date.parse(event.at);
+    if (event.type === 'model.called')
+      return [[`chat ${event.model}`, Math.max(beganMs, at - event.durationMs), at]];
+    const next = (type: string): number =>
+      Date.parse(events.slice(index).find((later) => later.type === type)?.at ?? '');
+    if (event.type === 'tool.started') return [[`execute_tool ${event.tool}`, at, next('tool.ended')]];
+    if (event.type === 'run.queued')
+      return [['wait queue', at, next('repository.fetched') - fetchMs(events)]];
+    return [];
+  });
+}
+
+const fetchMs = (events: readonly EventEnvelope[]): number =>
+  events.find((event) => event.type === 'repository.fetched')?.ms ?? 0;

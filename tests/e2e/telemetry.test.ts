@@ -1,5 +1,5 @@
 /** Spans and metrics as a receiver gets them, from the built CLI and real runs. */
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
@@ -151,6 +151,36 @@ it('a run ends as it would, and says so, where nobody listens', async () => {
   const { status, cli } = await project.run('--', 'true');
   expect({ status, code: cli.code }).toEqual({ status: 'done', code: 0 });
   expect(cli.stderr).toContain('warning: telemetry: no receiver of spans could be reached');
+});
+
+it('a receiver that came while the run was under way has its spans', async () => {
+  const port = await freePort();
+  const project = createProject({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` } });
+  const [begun, mayEnd] = ['begun', 'end'].map((name) => join(project.root, '..', name));
+  const program = `touch ${begun}; until [ -e ${mayEnd} ]; do sleep 0.05; done`;
+  const open = ['--sandbox', 'none', '--network', 'full'];
+  const command = project.start('run', ...open, '--', 'sh', '-c', program);
+  const ended = finish(command);
+  await until('the run is under way', () => existsSync(begun ?? ''), 60_000);
+  const receiver = await startOtlpReceiver('ok', port);
+  writeFileSync(mayEnd ?? '', '');
+  expect(await ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('telemetry') as string });
+  expect(named(receiver.spans, 'worker.execute')).toHaveLength(1);
+});
+
+it('each signal that reaches nobody is reported, and the other one arrives', async () => {
+  const receiver = await startOtlpReceiver();
+  const away = `http://127.0.0.1:${await freePort()}/v1/metrics`;
+  const project = createProject({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: away },
+  });
+  const { status, cli } = await project.run('--', 'true');
+  expect([status, cli.stderr]).toEqual([
+    'done',
+    expect.stringContaining('telemetry: no receiver of metrics could be reached'),
+  ]);
+  expect(cli.stderr).not.toContain('no receiver of spans');
+  expect(named(receiver.spans, 'worker.execute')).toHaveLength(1);
 });
 
 it('a receiver that never answers holds up a command for a moment at most', async () => {

@@ -8,6 +8,7 @@ import { serveGit } from '../e2e/git-server.ts';
 import { startOtlpReceiver } from '../e2e/otlp-receiver.ts';
 import { createProject, finish, makeState, pidsWith, until, type Project } from '../e2e/project.ts';
 import { hasCome, listFolder, type Moment } from './moments.ts';
+import { readCommand } from './processes.ts';
 
 const TIMEOUT = { timeout: 180_000 };
 const WRITES = ['--', 'sh', '-c', 'echo x >work.txt'];
@@ -75,7 +76,7 @@ function atMoment(moment: Moment): (project: Project) => () => boolean {
 }
 
 const atEvent =
-  (type: 'branch.pushed' | 'run.queued' | 'dispatch.started') =>
+  (type: 'attempt.ended' | 'branch.pushed' | 'run.queued' | 'dispatch.started') =>
   ({ root }: Project): (() => boolean) => {
     const ledger = openLedger(join(root, '.caisson/ledger.db'));
     onTestFinished(() => ledger.close());
@@ -109,6 +110,42 @@ describe('a host that is killed', TIMEOUT, () => {
     const killed = await killAt(atEvent('branch.pushed'));
     expect(killed.remote.find('work')).not.toBe(null);
     await expectRecovered(killed);
+  });
+
+  it('between two attempts leaves the branch of the first one, and a pool no worker that is gone', async () => {
+    const remote = createBareRemote();
+    const project = createProject({ git: false });
+    makeState(project);
+    const hasEnded = atEvent('attempt.ended')(project);
+    const options = ['--repo', remote.path, '--branch', 'work', '--push', '--retries', '1'];
+    const mark = `sleep 76${process.pid}`;
+    const host = project.start(
+      'run',
+      '-o',
+      'json',
+      ...options,
+      '--',
+      'sh',
+      '-c',
+      `echo x >work.txt; [ -e done ] || ${mark}`,
+    );
+    const inside = (): number[] => pidsWith(mark).filter((pid) => readCommand(pid).startsWith('sleep'));
+    await until('the agent has written', () => inside().length > 0, 60_000);
+    const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as [{ runId: string }];
+    const launched = (await project.events(row.runId)).find(({ type }) => type === 'attempt.launched');
+    if (launched === undefined) throw new Error('nothing was launched');
+    const { pid } = launched['handle'] as { pid: number };
+    process.kill(pid, 'SIGKILL');
+    await until('the first attempt is over', hasEnded, 60_000);
+    host.kill('SIGKILL');
+    await finish(host);
+    const { stdout } = await project.caisson('branches', '-o', 'json'); // settles it, and pushes nothing
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'interrupted', push: { status: 'pending' } }]);
+    expect(stdout).not.toContain('isPushing');
+    const types = (await project.events(row.runId)).map(({ type }) => type);
+    expect(types.slice(types.indexOf('dispatch.failed'))).toContain('workspace.removed');
+    remote.commit({ done: 'so that the retry ends\n' });
+    await expectRecovered({ remote, project, hadWork: true });
   });
 
   it('while it is started leaves one trace: that of the host which settles the run', async () => {

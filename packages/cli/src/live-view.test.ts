@@ -56,16 +56,21 @@ describe('the live view', () => {
     live.show(event('dispatch.accepted', { task, repository }));
     live.show(event('attempt.launched', {}));
     live.show(event('dispatch.started', {}));
+    live.show(event('processes.ended', { left: 0 }));
+    live.show(event('work.saved', { commit: 'c0ffee'.repeat(7) }));
     live.show(event('handoff.recorded', {}));
     live.show(event('dispatch.finished', { branch: { name: 'work', commit: 'c', status: 'created' } }));
     expect(written.at(-1)).toMatch(/^push /);
     live.show(event('branch.push-failed', {}));
     live.show(event('branch.pushed', {}));
+    live.show(event('workspace.removed', {}));
     expect(notes.slice(1).map((note) => note.trim())).toEqual([
       ...['launched: the sandbox is there', 'started: the agent works'],
+      ...['ended: nothing of it runs any more', 'saved: commit c0ffeec0ffee'],
       expect.stringMatching(/^handed off: \w+, said by the \w+$/),
       'push failed: work: rejected, pre-receive hook declined',
       'pushed: work to https://git.example/a.git',
+      'cleaned up: its workspace is removed',
     ]);
   });
 

@@ -179,6 +179,16 @@ function absorb(state: LiveState, event: EventEnvelope, runId: string): string |
 /** The way of the work out of the sandbox. */
 function absorbDelivery(state: LiveState, event: EventEnvelope): string | null {
   switch (event.type) {
+    case 'processes.ended':
+      if (!state.isForBranch) return null;
+      return event.left === 0
+        ? 'ended: nothing of it runs any more'
+        : `${event.left} processes could not be ended`;
+    case 'work.saved':
+      if (!state.isForBranch) return null;
+      return event.commit === undefined ? 'saved' : `saved: commit ${event.commit.slice(0, SHORT_COMMIT)}`;
+    case 'workspace.removed':
+      return state.isForBranch ? 'cleaned up: its workspace is removed' : null;
     case 'handoff.recorded':
       return `handed off: ${event.handoff.status}, said by the ${event.handoff.by}`;
     case 'dispatch.finished':

@@ -18,7 +18,10 @@ export function findPush(
   const { remote, push } = accepted?.data.repository ?? {};
   if (remote === undefined || made?.status !== 'created') return undefined;
   const branch = made.name;
-  const outcome = events.findLast((event) => OUTCOMES.has(event.type));
+  // What is on the remote stays there, whatever another host has recorded of its own try after that.
+  const outcome =
+    events.findLast((event) => event.type === 'branch.pushed') ??
+    events.findLast((event) => OUTCOMES.has(event.type));
   const isWanted = push === true || isAsked || outcome !== undefined;
   if (!isWanted || outcome?.type === 'branch.dropped') return undefined;
   if (outcome?.type === 'branch.pushed') return { remote, branch, status: 'pushed' };

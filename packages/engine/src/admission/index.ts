@@ -21,6 +21,6 @@ export { parseRequest } from './request-shape.ts';
 export * from './rooms.ts';
 export { toolBinds } from './tool-binds.ts';
 export { materialiseInputs } from './stored-inputs.ts';
-export { describeTaken, findEarlierBranch, findTakenBranch } from './taken-branch.ts';
+export { describeTaken, findEarlierBranch, findTakenBranch, listEarlierBranches } from './taken-branch.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
 export { findUnenforcedLimit, listUnenforced } from './unenforced-limits.ts';

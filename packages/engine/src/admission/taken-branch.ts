@@ -37,21 +37,31 @@ export async function findTakenBranch(
 
 /** Where an earlier run of the same task left the branch. */
 export function findEarlierBranch(
-  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  rooms: Pick<DispatchRooms, 'ledger'>,
   runId: string | undefined,
   name: string,
 ): string | null {
+  return listEarlierBranches(rooms, runId, name)[0] ?? null;
+}
+
+/** Where each of the earlier runs of the same task left the branch, the newest first. */
+export function listEarlierBranches(
+  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  runId: string | undefined,
+  name: string,
+): string[] {
   const seen = new Set<string>();
+  const commits: string[] = [];
   for (let earlier = runId; earlier !== undefined && !seen.has(earlier);) {
     seen.add(earlier);
     const row = ledger.run(earlier);
     const ending =
       row?.ending === undefined ? undefined : ledger.read({ runId: earlier, types: [row.ending] }).at(-1);
     const branch = ending?.data.branch;
-    if (branch?.name === name && branch.status === 'created') return branch.commit;
+    if (branch?.name === name && branch.status === 'created') commits.push(branch.commit);
     earlier = row?.continues;
   }
-  return null;
+  return commits;
 }
 
 /** In words, as the end of a sentence. */

@@ -223,5 +223,6 @@ export const BranchAnswer = z.object({
   status: RunStatus,
   endedAt: Timestamp,
   push: z.optional(RunPush),
+  isPushing: flag(),
   unmade: z.optional(z.string()),
 });

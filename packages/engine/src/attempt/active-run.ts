@@ -1,6 +1,6 @@
 import { RunLeftError, type AdmittedRun } from '../admission/index.ts';
 import type { FollowedAttempt } from './follow.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../platform/index.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
 /** A run that is under way in this host. */

@@ -3,10 +3,9 @@ import { explainError, RemoteError } from '@caisson/ground';
 import { definedOnly } from '@caisson/protocol';
 import type { RunRecord } from '../ledger/index.ts';
 import type { FetchedBase } from '../workspace/index.ts';
-import { findEarlierBranch, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
-import { orAborted } from './or-aborted.ts';
+import { listEarlierBranches, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
+import { orAborted } from '../platform/index.ts';
 import { PrepareFailure } from './prepare-failure.ts';
-import { findPushed } from './push-branch.ts';
 import { resolveRemote } from './remote-access.ts';
 
 /** What a workspace of a remote begins with; nothing for a run on the project itself. */
@@ -25,21 +24,18 @@ export async function fetchRemoteBase(
   const { repo, base, branch, continues, push } = request;
   if (repo === undefined) return {};
   const { clock, settings } = rooms;
+  const earlier = branch === undefined ? [] : listEarlierBranches(rooms, continues, branch);
   const startedMs = clock.monotonicMs();
   const fetched = await failingAsRemote(async () => {
     const remote = await orAborted(signal, resolveRemote(rooms, request));
     const order = { ...remote, runId, attempt, maxBytes: settings.git.maxFetchBytes, signal };
-    const pushTo =
-      push === true && branch !== undefined
-        ? { branch, expected: findPushed(rooms, { runId, branch }) }
-        : undefined;
+    const pushTo = push === true && branch !== undefined ? { branch, earlier } : undefined;
     return await rooms.workspaces.fetchBase({ ...order, ...definedOnly({ base, pushTo }) });
   });
   const ms = Math.round(clock.monotonicMs() - startedMs);
   const { url, ref, commit } = fetched;
   await record.append('repository.fetched', { remote: url, ref, commit, ms }, { attempt });
-  const branchFrom = branch === undefined ? null : findEarlierBranch(rooms, continues, branch);
-  return { fetched, ...definedOnly({ branchFrom: branchFrom ?? undefined }) };
+  return { fetched, ...definedOnly({ branchFrom: earlier[0] }) };
 }
 
 /** Only what may pass is tried again. */

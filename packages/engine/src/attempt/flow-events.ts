@@ -2,7 +2,7 @@
  * The end of a task with a branch, as events: its processes are gone, its work is saved, its workspace is removed. Other runs
  * record only what goes wrong of that.
  */
-import { definedOnly, type EventContent } from '@caisson/protocol';
+import { definedOnly, type EventContent, type RunBranch } from '@caisson/protocol';
 import { expectsHandoff } from '../admission/index.ts';
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
@@ -45,6 +45,19 @@ export function describeSaved(
 export function recordRemoved(record: RunRecord, { runId, attempt, isForBranch }: Place): void {
   if (!isForBranch) return;
   record.keep('workspace.removed', {}, { attempt, id: `workspace-removed:${runId}.${attempt}` });
+}
+
+/**
+ * Of a run that ends with the branch of an earlier attempt, whose workspace is gone: what was prepared since then is gone, too,
+ * and nobody waits for more.
+ */
+export function recordNothingLeft(
+  record: RunRecord,
+  { runId, attempt }: Pick<Place, 'runId' | 'attempt'>,
+  branch: RunBranch | undefined,
+): void {
+  if (branch?.status !== 'created') return;
+  record.keep('workspace.removed', {}, { attempt, id: `workspace-removed:${runId}.end` });
 }
 
 /** Of a run that is read again; its own host knows it from the request. */

@@ -4,7 +4,7 @@ export { demandOwner } from './demand-owner.ts';
 export { awaitDelivery, describeActiveRun, leaveRun, stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn } from './clean-up.ts';
-export { isForBranch, recordProcessesEnded } from './flow-events.ts';
+export { isForBranch, recordNothingLeft, recordProcessesEnded } from './flow-events.ts';
 export { countLeftUsage } from './count-usage.ts';
 export { endingOfResult, withAnswers } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';

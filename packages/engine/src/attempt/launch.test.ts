@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
@@ -18,6 +18,19 @@ test('a launched worker waits, and what a later host needs of it is known', asyn
   expect(existsSync(join(workspace.path, 'made.txt'))).toBe(false);
   expect(await rooms.compute.stop(worker.handle)).toEqual([]);
   expect(rooms.compute.recover(worker.handle)).toEqual({ alive: false });
+});
+
+test('a worker has the place of its run in the trace in its environment', async () => {
+  const { rooms } = await openRooms();
+  const caller = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const { run, prepared } = await prepareRun(rooms, { argv: ['true'], trace: caller });
+  const { worker } = await launch(rooms, run, prepared);
+  onTestFinished(() => prepared.discard());
+  const { pid } = worker.handle;
+  const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  expect(variables.filter((line) => line.startsWith('TRACEPARENT='))).toEqual([`TRACEPARENT=${run.trace}`]);
+  expect([run.trace.split('-')[1], run.trace === caller]).toEqual([caller.split('-')[1], false]);
+  await rooms.compute.stop(worker.handle);
 });
 
 test('a worker whose launch fails does not outlive it', async () => {

@@ -32,7 +32,7 @@ import { planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { findOwnControls } from './own-controls.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../platform/index.ts';
 import { linkConversation, openConversation, type AgentConversation } from './conversation-folder.ts';
 import {
   attemptPaths,
@@ -104,10 +104,11 @@ async function prepareAll(
   const start = await failingAs('worker-failed', undefined, () =>
     findStart(rooms, run, conversation.resume === undefined ? null : earlier),
   );
+  const { runId, request } = run;
+  const { stateDir } = rooms.settings;
+  const { repo } = request;
+  if (repo !== undefined) undo.push(() => rooms.workspaces.unpinBase(stateDir, repo, { runId, attempt }));
   const remote = await fetchRemoteBase(rooms, run, record, { attempt, signal });
-  const { fetched } = remote;
-  if (fetched !== undefined)
-    undo.push(() => rooms.workspaces.unpinBase(fetched, { runId: run.runId, attempt }));
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start: { ...start, ...remote } });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   const { secrets, network, login } = await fetching;

@@ -2,7 +2,8 @@
  * The branch of a run on a remote repository goes there after the terminal event: a remote that is slow or gone delays no
  * ending, and changes none. What happened is an event of its own.
  *
- * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again.
+ * P1  A run has one outcome of its push: `branch.pushed`, or `branch.push-failed` until it is tried again. Two hosts that
+ *     push at once record the first once; what the other one records of a failure after that changes nothing.
  * P2  A push that fails leaves the branch here, under its name; a push that worked frees the name.
  *     A push that is aborted because its host ends has none, and is left to the next host. One whose run is ordered to stop
  *     has failed as `stopped`: it waits for a person.
@@ -20,10 +21,9 @@ import {
   type PushProblem,
 } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord, type StoredEvent } from '../ledger/index.ts';
-import { backoffMs, pause } from '../platform/index.ts';
-import { parseRequest, type DispatchRooms } from '../admission/index.ts';
+import { backoffMs, orAborted, pause } from '../platform/index.ts';
+import { listEarlierBranches, parseRequest, type DispatchRooms } from '../admission/index.ts';
 import { StopOrderedError } from './active-run.ts';
-import { orAborted } from './or-aborted.ts';
 import { resolveRemote } from './remote-access.ts';
 
 const MAX_TRIES = 3;
@@ -61,8 +61,8 @@ export async function pushBranch(
   // Another host may have pushed it meanwhile (P1).
   const now = findPush(await rooms.ledger.readRun(runId), { isAsked: again });
   if (now === undefined || now.status === 'pushed') return;
-  if (problem === null)
-    return void (await record.append('branch.pushed', { remote, branch, commit }, NO_ATTEMPT));
+  const place = { ...NO_ATTEMPT, id: `pushed:${runId}.${commit}` };
+  if (problem === null) return void (await record.append('branch.pushed', { remote, branch, commit }, place));
   await record.append('branch.push-failed', { remote, branch, ...problem }, NO_ATTEMPT);
 }
 
@@ -90,11 +90,11 @@ async function tryPush(
       const order = await (signal === undefined ? resolving : orAborted(signal, resolving));
       const { token } = order.access;
       if (token !== undefined) hide = createRedactor([{ name: 'gitToken', value: token }]).redact;
-      const expected = findPushed(rooms, push);
       await rooms.workspaces.pushBranch({
         ...order,
         ...push,
-        expected,
+        expected: findPushed(rooms, push),
+        earlier: listEarlierBranches(rooms, rooms.ledger.run(push.runId)?.continues, push.branch),
         ...(signal === undefined ? {} : { signal }),
       });
       return null;
@@ -122,7 +122,7 @@ async function readRequest(
 }
 
 /** Where an earlier run of the same task pushed the branch. */
-export function findPushed(
+function findPushed(
   { ledger }: Pick<DispatchRooms, 'ledger'>,
   { runId, branch }: Pick<Push, 'runId' | 'branch'>,
 ): string | null {

@@ -1,14 +1,17 @@
 /** The end of a run without a worker: none was started, or the last attempt is over and the next did not begin. */
 import {
+  definedOnly,
   isRetryable,
   type DataOf,
   type DurableType,
   type EventContent,
   type Failure,
+  type RunBranch,
 } from '@caisson/protocol';
 import { durationOf, orderedToStop, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
+import { recordNothingLeft } from './flow-events.ts';
 import { findLeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import { pushBranch } from './push-branch.ts';
@@ -58,15 +61,18 @@ async function end(
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const type = 'failure' in ending ? 'dispatch.failed' : 'dispatch.cancelled';
+  let made: RunBranch | undefined;
   await recordKept(rooms, entry, own, type, async (mayPass) => {
-    const branch = await settleBranch(rooms, runId, left.data, mayPass);
-    return { durationMs, ...ending, ...left.data, ...branch };
+    const { branch } = await settleBranch(rooms, runId, left.data, mayPass);
+    made = branch;
+    return { durationMs, ...ending, ...left.data, ...definedOnly({ branch }) };
   });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
   await orWarn(entry.record, own, 'push', () =>
     pushBranch(rooms, entry.record, runId, { signal: orderedToStop(entry) }),
   );
+  recordNothingLeft(entry.record, { runId, attempt: own }, made);
 }
 
 /** Without its record the run would keep its slot for as long as this host lives: a living host is not recovered. */

@@ -10,10 +10,9 @@
  */
 import { explainError, isDiskFull } from '@caisson/ground';
 import { isOutage, LedgerFullError } from '../ledger/index.ts';
-import { backoffMs, pause } from '../platform/index.ts';
+import { backoffMs, orAborted, pause } from '../platform/index.ts';
 import type { ActiveRun } from './active-run.ts';
 import { RunUnsettledError, type DispatchRooms } from '../admission/index.ts';
-import { orAborted } from './or-aborted.ts';
 import { isPassing, type MayPass } from './passing-failure.ts';
 import { describeLargest } from './state-usage.ts';
 import { withReserve } from './with-reserve.ts';

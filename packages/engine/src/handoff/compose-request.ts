@@ -1,7 +1,13 @@
 /** What a task of a pool asks of `dispatch`. */
 import { readFileCapped } from '@caisson/ground';
 import { resolve } from 'node:path';
-import { definedOnly, formatTraceparent, SecretRef, type DispatchRequest } from '@caisson/protocol';
+import {
+  definedOnly,
+  formatTraceparent,
+  parseTraceparent,
+  SecretRef,
+  type DispatchRequest,
+} from '@caisson/protocol';
 import type { ParentSpan, PoolModel, PoolTask, WorkerPoolConfig } from './contract.ts';
 import { PoolConfigError } from './errors.ts';
 
@@ -110,8 +116,10 @@ export function composeRequest(
   };
 }
 
+/** Without a tracer a program's spans have a context of zeros: then there is no trace to go on in. */
 function traceOf(span: ParentSpan | undefined): string | undefined {
   if (span === undefined) return undefined;
   const { traceId, spanId, traceFlags } = span.spanContext();
-  return formatTraceparent({ traceId, spanId, flags: traceFlags.toString(16).padStart(2, '0') });
+  const text = formatTraceparent({ traceId, spanId, flags: traceFlags.toString(16).padStart(2, '0') });
+  return parseTraceparent(text) === null ? undefined : text;
 }

@@ -61,7 +61,7 @@ test.each<[string, boolean, Partial<DispatchResult>, object]>([
     {
       code: 'WORKER_TIMEOUT',
       message: /on work, which is here and not on its remote: closed today/,
-      remedy: /caisson retry run_1\. .*caisson branches run_1 --push/,
+      remedy: /caisson continue run_1 "…"\. .*caisson branches run_1 --push/,
     },
   ],
   [

@@ -32,7 +32,8 @@ function findProblem(place: WorkerPlace, result: DispatchResult, isPushed: boole
 
 function describeTimeout(place: WorkerPlace, result: DispatchResult, isPushed: boolean): WorkerError {
   const missing = findMissing(place, result, isPushed);
-  const goOn = `Continue it: caisson retry ${place.runId ?? ''}`;
+  // Not `retry`: without a conversation to resume, that begins again from the base.
+  const goOn = `Go on from there: caisson continue ${place.runId ?? ''} "…"`;
   return new WorkerTimeoutError(place, `timed out; ${describeWork(place, result, missing)}`, {
     handoff: result.handoff,
     remedy: missing === null ? goOn : `${goOn}. ${missing.remedy}`,

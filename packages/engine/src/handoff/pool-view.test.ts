@@ -90,3 +90,98 @@ test('a timed-out branch that was not made is listed, too', async () => {
   await happen('dispatch.failed', { failure, branch: { ...branch, status: 'held' } });
   expect([...view.timedOut().values()]).toEqual(['work']);
 });
+
+/** A project whose lists are what the test says, and whose events it names. */
+async function openLate(lists: { runs: object[]; branches: object[]; events?: object[] }) {
+  const coming: { event: object; seen: () => void }[] = [];
+  let wake = (): void => undefined;
+  const house = {
+    runs: ({ ids, limit }: { ids?: string[]; limit?: number }) =>
+      Promise.resolve(lists.runs.slice(0, limit).filter((row) => ids === undefined || isIn(ids, row))),
+    branches: () => Promise.resolve(lists.branches),
+    events: () => Promise.resolve(lists.events ?? []),
+    async *follow({ signal }: { signal: AbortSignal }) {
+      signal.addEventListener('abort', () => wake());
+      while (!signal.aborted) {
+        const next = coming.shift();
+        if (next === undefined) await new Promise<void>((resolve) => (wake = resolve));
+        else {
+          yield next.event as EventEnvelope;
+          next.seen();
+        }
+      }
+    },
+  };
+  const view = new PoolView('workers', () => undefined);
+  const end = new AbortController();
+  const open = (): ReturnType<PoolView['open']> => view.open(house as unknown as PoolHouse, end.signal);
+  await open();
+  let seq = 0;
+  const happen = (runId: string, type: string, data: object = {}): Promise<void> =>
+    new Promise((seen) => {
+      coming.push({ event: { type, runId, seq: (seq += 1), attempt: 1, at: AT, ...data }, seen });
+      wake();
+    });
+  return { view, house, open, end, happen };
+}
+
+const AT = '2026-01-01T00:00:00Z';
+const isIn = (ids: string[], row: object): boolean => 'runId' in row && ids.includes(String(row.runId));
+const late = { runId: 'run_late', worker: { pool: 'workers', branch: 'work' } };
+const accepted = {
+  ...{ type: 'dispatch.accepted', runId: 'run_a', seq: 1, attempt: 0, at: AT },
+  ...{ task: { id: 't', description: 'd', branch: 'work', pool: 'workers' }, repository: { push: true } },
+};
+
+test('a timed-out branch that another run continues is listed again when that one ends without it', async () => {
+  const lists = { runs: [late], branches: [{ runId: 'run_late', status: 'timeout' }] };
+  const { view, happen, end } = await openLate(lists);
+  const listed = (): string[] => [...view.timedOut().values()];
+  expect(listed()).toEqual(['work']);
+  const task = { id: 't', description: 'd', branch: 'work' };
+  const [waiting, none] = [lists.branches, []];
+  lists.branches = none;
+  await happen('run_next', 'dispatch.accepted', { task, continues: 'run_late' });
+  expect(listed()).toEqual([]);
+  lists.branches = waiting;
+  await happen('run_next', 'dispatch.failed', { failure: { reason: 'fetch-failed', detail: '' } });
+  expect(listed()).toEqual(['work']);
+  view.drained('run_late');
+  await happen('run_last', 'dispatch.accepted', { task, continues: 'run_late' });
+  await happen('run_last', 'dispatch.cancelled');
+  expect(listed()).toEqual([]); // the ledger did not say so yet
+  end.abort();
+});
+
+test('a run whose host is gone before it pushed is no worker, and one that pushes is', async () => {
+  const branches = [{ runId: 'run_a', status: 'done', push: { status: 'pending' } }];
+  const ended = { ...accepted, type: 'dispatch.finished', seq: 2, branch };
+  const counts = [];
+  for (const more of [{}, { isPushing: true }]) {
+    const lists = { runs: [], branches: [{ ...branches[0], ...more }], events: [accepted, ended] };
+    const { view, end } = await openLate(lists);
+    counts.push(view.taskCount());
+    end.abort();
+  }
+  expect(counts).toEqual([0, 1]);
+});
+
+test('while the state is read again, nobody is missing from it', async () => {
+  const lists = { runs: [{ ...late, runId: 'run_a' }], branches: [], events: [accepted] };
+  const { view, house, open, end } = await openLate(lists);
+  expect(view.taskCount()).toBe(1);
+  const [asked, mayAnswer] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
+  const read = house.events;
+  house.events = async () => {
+    asked.resolve(null);
+    await mayAnswer.promise;
+    return await read();
+  };
+  const again = open();
+  await asked.promise;
+  expect(view.taskCount()).toBe(1);
+  mayAnswer.resolve(null);
+  await again;
+  expect(view.taskCount()).toBe(1);
+  end.abort();
+});

@@ -1,9 +1,9 @@
 /**
  * The state of a pool, from the ledger (WP2): which workers there are, how often each has called a tool, and whose branch
- * timed out and waits: as in `caisson branches`, until another run continues it, or it is drained or dropped. It is read once
+ * timed out and waits: as in `caisson branches`, until another run has it, or it is drained or dropped. It is read once
  * when the pool starts, and then follows what every process records and publishes.
  */
-import type { EventEnvelope, EventType } from '@caisson/protocol';
+import { isEnding, type EventEnvelope, type EventType } from '@caisson/protocol';
 import type { PoolHouse, Worker } from './contract.ts';
 import { KnownWorker } from './known-worker.ts';
 
@@ -23,8 +23,12 @@ const WATCHED: readonly EventType[] = [
 export class PoolView {
   readonly #name: string;
   readonly #onChange: () => void;
-  readonly #known = new Map<string, KnownWorker>();
-  readonly #timedOut = new Map<string, string>();
+  #known = new Map<string, KnownWorker>();
+  #timedOut = new Map<string, string>();
+  /** Runs under way that continue another one: until they end, it is open where its branch will be. */
+  #continuing = new Set<string>();
+  /** Taken off the list here; the ledger may not have it yet. */
+  readonly #drained = new Set<string>();
 
   constructor(name: string, onChange: () => void) {
     this.#name = name;
@@ -60,6 +64,7 @@ export class PoolView {
   }
 
   drained(runId: string): void {
+    this.#drained.add(runId);
     this.#timedOut.delete(runId);
   }
 
@@ -72,39 +77,64 @@ export class PoolView {
     return { followed: this.#follow(house, newest?.acceptedOffset ?? 0, signal) };
   }
 
+  /** What was known counts until all of it is read: a task that starts meanwhile must not see a free place. */
   async #read(house: PoolHouse): Promise<void> {
-    this.#known.clear();
-    this.#timedOut.clear();
-    const rows = await house.runs({ status: ['queued', 'running', 'timeout'] });
-    for (const { runId, status, worker, waitingBranch, live } of rows) {
-      if (worker?.pool !== this.#name) continue;
-      if (status !== 'timeout') await this.#readWorker(house, runId, live?.toolCalls);
-      else if (waitingBranch !== undefined && worker.drainedAt === undefined && worker.branch !== undefined)
-        if ((await house.runs({ continues: runId, limit: 1 })).length === 0)
-          this.#timedOut.set(runId, worker.branch);
+    const open = await house.runs({ status: ['queued', 'running'] });
+    const ofPool = open.filter(({ worker }) => worker?.pool === this.#name);
+    const waiting = await house.branches();
+    const pushing = waiting.filter(({ isPushing }) => isPushing === true);
+    const known = new Map<string, KnownWorker>();
+    for (const { runId } of [...ofPool, ...pushing]) {
+      const worker = await readWorker(house, runId, this.#name);
+      if (worker !== null) known.set(runId, worker);
     }
-    for (const { runId, push } of await house.branches())
-      if (push?.status === 'pending') await this.#readWorker(house, runId);
+    for (const { runId, live } of ofPool) known.get(runId)?.tell(live?.toolCalls ?? 0);
+    await this.#readTimedOut(house, waiting);
+    this.#known = known;
+    this.#continuing = new Set(
+      open.flatMap(({ runId, continues }) => (continues === undefined ? [] : [runId])),
+    );
   }
 
-  async #readWorker(house: PoolHouse, runId: string, toolCalls = 0): Promise<void> {
-    for (const event of await house.events(runId)) this.#apply(event);
-    this.#known.get(runId)?.tell(toolCalls);
+  async #readTimedOut(house: PoolHouse, waiting: Awaited<ReturnType<PoolHouse['branches']>>): Promise<void> {
+    const ids = waiting.filter(({ status }) => status === 'timeout').map(({ runId }) => runId);
+    const rows = ids.length === 0 ? [] : await house.runs({ ids, order: 'ended' });
+    this.#timedOut = new Map(
+      rows.flatMap(({ runId, worker }) => {
+        if (worker?.pool !== this.#name || worker.branch === undefined) return [];
+        return worker.drainedAt === undefined && !this.#drained.has(runId) ? [[runId, worker.branch]] : [];
+      }),
+    );
   }
 
   async #follow(house: PoolHouse, after: number, signal: AbortSignal): Promise<void> {
     for await (const event of house.follow({ after, types: WATCHED, signal })) {
       this.#apply(event);
+      if (this.#mayMoveBranch(event)) await this.#readTimedOut(house, await house.branches());
       if (event.type !== 'tool.started' && event.type !== 'worker.progress') this.#onChange();
     }
+  }
+
+  /** A run that continues another one takes its branch over, or ends without it, and gives it back. */
+  #mayMoveBranch(event: EventEnvelope): boolean {
+    const { runId } = event;
+    if (runId === null) return false;
+    if (event.type !== 'dispatch.accepted') return isEnding(event) && this.#continuing.delete(runId);
+    if (event.continues === undefined) return false;
+    this.#continuing.add(runId);
+    return this.#timedOut.size > 0;
   }
 
   /** An event that was counted before changes nothing. */
   #apply(event: EventEnvelope): void {
     const { runId } = event;
     if (runId === null) return;
-    if (event.type === 'dispatch.accepted') this.#accept(runId, event);
-    if (event.type === 'timeout.drained' || event.type === 'branch.dropped') this.#timedOut.delete(runId);
+    if (event.type === 'dispatch.accepted' && event.task.pool === this.#name && !this.#known.has(runId))
+      this.#known.set(runId, new KnownWorker(event));
+    if (event.type === 'timeout.drained' || event.type === 'branch.dropped') {
+      this.#timedOut.delete(runId);
+      this.#drained.delete(runId);
+    }
     const known = this.#known.get(runId);
     if (known === undefined) return;
     if (known.add(event)) this.#known.delete(runId);
@@ -112,10 +142,14 @@ export class PoolView {
     const isTimeout = event.type === 'dispatch.failed' && event.failure.reason === 'timeout';
     if (isTimeout && event.branch !== undefined && branch !== undefined) this.#timedOut.set(runId, branch);
   }
+}
 
-  #accept(runId: string, event: Extract<EventEnvelope, { type: 'dispatch.accepted' }>): void {
-    if (event.continues !== undefined) this.#timedOut.delete(event.continues); // the branch goes on there
-    if (event.task.pool !== this.#name || this.#known.has(runId)) return;
-    this.#known.set(runId, new KnownWorker(event));
+/** Null for a run of no or another pool, and for one that is over. */
+async function readWorker(house: PoolHouse, runId: string, pool: string): Promise<KnownWorker | null> {
+  let known: KnownWorker | null = null;
+  for (const event of await house.events(runId)) {
+    if (event.type === 'dispatch.accepted' && event.task.pool === pool) known = new KnownWorker(event);
+    if (known?.add(event) === true) return null;
   }
+  return known;
 }

@@ -96,6 +96,14 @@ test('a task becomes a request of its pool, with the address normalised', async 
   ]);
 });
 
+test('a span that no tracer made is in no trace, and the task is done all the same', async () => {
+  const { pool, requests } = createPool({}, { ended: Promise.resolve(ended({})) });
+  const span = { spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }) };
+  expect(await pool.assignTask(TASK, span)).toEqual(HANDOFF);
+  expect(requests).toMatchObject([{ taskId: TASK.id }]);
+  expect(requests[0]).not.toHaveProperty('trace'); // which admission would refuse
+});
+
 test('no result is no output, and a branch that is not pushed is no success', async () => {
   const failure = { reason: 'crashed' as const, detail: 'the worker was killed' };
   const crashed = createPool(
@@ -167,12 +175,14 @@ test('a branch that timed out waits until a run continues it, or it is dropped',
     ...[row('run_d', { worker: { pool: 'workers', branch: 'd', drainedAt: 'now' } }), row('run_e')],
   ];
   const [continued, dropped] = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
+  const elsewhere = ['run_c', 'run_e']; // it waits for nobody, or goes on in another run
   const house = {
-    runs: ({ continues }: { continues?: string }) =>
-      Promise.resolve(continues === undefined ? rows : continues === 'run_e' ? [row('run_f')] : []),
-    branches: () => Promise.resolve([]),
+    runs: ({ ids = [] }: { ids?: string[] }) =>
+      Promise.resolve(rows.filter(({ runId }) => ids.includes(runId))),
+    branches: () => Promise.resolve(rows.filter(({ runId }) => !elsewhere.includes(runId))),
     async *follow() {
       await continued.promise;
+      elsewhere.push('run_a');
       const accepted = { type: 'dispatch.accepted', runId: 'run_x', seq: 1, continues: 'run_a', task: {} };
       yield accepted as unknown as EventEnvelope;
       await dropped.promise;

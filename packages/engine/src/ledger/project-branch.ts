@@ -21,8 +21,8 @@ function findWaiting(row: RunState, event: ProjectedEvent): WaitingBranch | unde
     return pushes && isPushedByItself(event.type) ? 'pending' : 'kept';
   }
   switch (knownTypeOf(event)) {
-    case 'branch.push-failed':
-      return 'failed';
+    case 'branch.push-failed': // after another host has pushed it, it says nothing new
+      return waitingBranch === undefined || waitingBranch === 'late' ? waitingBranch : 'failed';
     case 'branch.pushed':
       return late;
     case 'branch.dropped':

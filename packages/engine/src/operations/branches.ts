@@ -11,7 +11,7 @@ import {
 } from '@caisson/protocol';
 import { pushBranch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
-import { NO_ATTEMPT } from '../ledger/index.ts';
+import { NO_ATTEMPT, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 
 /** The run has no branch that could be pushed or dropped. */
@@ -28,21 +28,41 @@ export interface ListedBranch {
   readonly endedAt: string;
   /** Absent for a branch of the project's own repository, and for one that was not made. */
   readonly push?: RunPush;
+  /** Its host has not let go of the run yet: it pushes the branch now, or is about to. */
+  readonly isPushing?: true;
   /** Why it was not made: only a person can make it, or drop it. */
   readonly unmade?: string;
 }
 
 const WAITING = ['pending', 'failed', 'kept', 'late', 'held'] as const;
 
-/** The newest first. A run that another one continues is not listed: the branch goes on there. Others are not read. */
+/** The newest first, without those that go on in another run. Runs whose branch does not wait are not read. */
 export async function listBranches(engine: Engine): Promise<ListedBranch[]> {
   const { ledger } = engine;
   const runIds = WAITING.flatMap((waitingBranch) => ledger.runs({ waitingBranch })).map(({ runId }) => runId);
   return runIds
     .toSorted()
     .toReversed()
-    .filter((runId) => ledger.runs({ continues: runId, limit: 1 }).length === 0)
-    .flatMap((runId) => describeBranch(engine, runId));
+    .flatMap((runId) => describeBranch(engine, runId))
+    .filter(({ runId, branch }) => !goesOnElsewhere(engine, runId, branch));
+}
+
+/** A run that continues it has the branch, or may get it yet. One that ended without it leaves it where it was. */
+function goesOnElsewhere({ ledger }: Engine, runId: string, branch: string): boolean {
+  const looked = new Set([runId]);
+  for (const earlier of looked)
+    for (const { runId: next, ending } of ledger.runs({ continues: earlier })) {
+      const events = ledger.read({ runId: next, types: [ending ?? 'dispatch.accepted'] });
+      if (events.some((event) => isOfBranch(event, branch))) return true;
+      looked.add(next);
+    }
+  return false;
+}
+
+function isOfBranch(event: StoredEvent, branch: string): boolean {
+  if (event.type === 'dispatch.accepted') return event.data.task.branch === branch;
+  if (!isEnding(event)) return false;
+  return event.data.branch?.name === branch && event.data.branch.status === 'created';
 }
 
 function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
@@ -54,7 +74,13 @@ function describeBranch({ ledger }: Engine, runId: string): ListedBranch[] {
   const { name: branch, commit } = made;
   const push = findPush(events, { isAsked: true });
   const unmade = made.status === 'created' ? undefined : describeUnmade(runId, made);
-  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push, unmade }) }];
+  const isPushing = push?.status === 'pending' && hasSlot(ledger, runId) ? (true as const) : undefined;
+  return [{ runId, branch, commit, status, endedAt: ending.at, ...definedOnly({ push, isPushing, unmade }) }];
+}
+
+/** A run keeps its slot until its own host has pushed, and cleaned up. */
+export function hasSlot({ leases }: Pick<Ledger, 'leases'>, runId: string): boolean {
+  return leases.listSlots().some((slot) => slot.runId === runId);
 }
 
 function describeUnmade(runId: string, { status, detail }: RunBranch): string {
@@ -93,7 +119,11 @@ export async function dropBranch(engine: Engine, runId: string): Promise<void> {
   const [waiting] = isWaiting ? describeBranch(engine, runId) : [];
   if (waiting === undefined)
     throw new NoBranchError(`${runId} has no branch that waits here`, { remedy: LISTED });
-  const { branch, commit, push } = waiting;
+  const { branch, commit, push, isPushing = false } = waiting;
+  if (isPushing)
+    throw new NoBranchError(`the branch of ${runId} is being pushed at this moment`, {
+      remedy: `Wait for that, or stop it first: caisson cancel ${runId}`,
+    });
   if (push?.status === 'pushed')
     throw new NoBranchError(
       `the branch of ${runId} is on its remote, and not here any more: ${push.remote}`,

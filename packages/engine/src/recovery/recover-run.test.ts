@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeNdjson, WORKER_SCHEMA, type ObservedUsage } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
+import { createBareRemote } from '../../../../tests/e2e/bare-remote.ts';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { LedgerFullError, type RunRow } from '../ledger/index.ts';
@@ -70,6 +72,17 @@ test('a run whose host died while it prepared is lost, sealed, and leaves no wor
   });
   const { workspace, paths } = prepared;
   expect([workspace.path, paths.job, paths.captures].filter(existsSync)).toEqual([]);
+});
+
+test('of a run on a remote whose host died while it prepared, our copy keeps nothing', async () => {
+  const remote = createBareRemote();
+  const { rooms } = await openRooms();
+  const { run, prepared } = await prepareRun(rooms, { argv: ['true'], repo: remote.path });
+  const { custodyDir } = prepared.workspace;
+  const listRefs = (): string => execFileSync('git', [`--git-dir=${custodyDir}`, 'for-each-ref']).toString();
+  expect(listRefs()).toContain(run.runId);
+  await recoverLeft(rooms, run.runId);
+  expect(listRefs()).toBe('');
 });
 
 test('a run whose launch cannot be read is lost with the reason, and its workspace stays', async () => {

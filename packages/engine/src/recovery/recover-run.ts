@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import { isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
+import { definedOnly, isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
 import {
   IllegalTransitionError,
   type RunRecord,
@@ -14,6 +14,7 @@ import {
   type AttemptRemains,
   orWarn,
   isForBranch,
+  recordNothingLeft,
   recordProcessesEnded,
   countLeftUsage,
   endingOfResult,
@@ -82,7 +83,7 @@ async function endUnlaunched(
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { runId, attempt } = row;
-  await sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  await sweepUnlaunched(rooms, record, runId, events);
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail =
     row.status === 'queued' && lastLaunched(events) === undefined
@@ -90,12 +91,13 @@ async function endUnlaunched(
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
-  const branch = await settleBranch(rooms, runId, data, mayPass);
-  const ending = { durationMs, failure, ...data, ...branch };
+  const { branch } = await settleBranch(rooms, runId, data, mayPass);
+  const ending = { durationMs, failure, ...data, ...definedOnly({ branch }) };
   await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data: ending }]);
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
   await orWarn(record, attempt, 'push', () => pushBranch(rooms, record, runId));
+  recordNothingLeft(record, row, branch);
 }
 
 /** Does what a host did not do after the ending of a run: seal and clean-up. */
@@ -104,9 +106,10 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   const launched = lastLaunched(events);
   const ending = rooms.ledger.run(runId)?.ending;
   if (ending === undefined) return;
-  rooms.budget.settle(runId, events.findLast((event) => isEnding(event))?.data.usage);
+  const ended = events.findLast((event) => isEnding(event));
+  rooms.budget.settle(runId, ended?.data.usage);
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
-  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, events);
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
   try {
@@ -117,6 +120,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     return;
   }
   await finishSettled(rooms, record, remains, { isLate: true });
+  if (isEnded(events, launched.attempt)) recordNothingLeft(record, remains, ended?.data.branch);
 }
 
 /**
@@ -127,8 +131,9 @@ async function sweepUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
   runId: string,
-  attempt: number,
+  events: readonly StoredEvent[],
 ): Promise<void> {
+  const attempt = nextAttempt(events);
   const { stateDir } = rooms.settings;
   await orWarn(record, 0, 'compute', () => rooms.compute.sweep(attemptKey(runId, attempt)));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
@@ -138,6 +143,8 @@ async function sweepUnlaunched(
       if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
       else await rooms.workspaces.remove(left.prepared, { force: true });
     }
+    const url = events.find((event) => event.type === 'dispatch.accepted')?.data.repository?.remote;
+    if (url !== undefined) await rooms.workspaces.unpinBase(stateDir, url, { runId, attempt });
   });
 }
 

@@ -44,6 +44,11 @@ export type Metric = { readonly name: string; readonly help: string; readonly un
 
 export type OtlpProtocol = 'http/protobuf' | 'http/json';
 
+export interface ReceiverAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Where spans and metrics go. */
 export interface TelemetrySettings {
   /** Null: the exporter reads the standard `OTEL_*` variables itself. */
@@ -51,8 +56,8 @@ export interface TelemetrySettings {
     readonly endpoint: string;
     readonly headers: Readonly<Record<string, string>>;
   } | null;
-  /** Where the receiver listens, by the settings or the variables. */
-  readonly address: { readonly host: string; readonly port: number };
+  /** Where the receiver of each signal listens, by the settings or the variables. */
+  readonly address: Readonly<Record<'traces' | 'metrics', ReceiverAddress>>;
   /** Why nothing can be exported, although it was asked for. */
   readonly problem?: string;
   readonly protocol: Readonly<Record<'traces' | 'metrics', OtlpProtocol>>;

@@ -42,16 +42,29 @@ export function createExporter(
   const resource = resourceFromAttributes(settings.resource);
   const spans = settings.exportsSpans ? openSpans(settings, warn) : null;
   const metrics = settings.exportsMetrics ? openMetrics(settings, resource, readMetrics) : null;
-  const { host, port } = settings.address;
-  const isThere = canConnect(settings.address);
+  const outlets = [
+    ...(spans === null
+      ? []
+      : [{ what: 'spans', address: settings.address.traces, end: () => spans.shutdown() }]),
+    ...(metrics === null
+      ? []
+      : [{ what: 'metrics', address: settings.address.metrics, end: () => metrics.shutdown() }]),
+  ].map((outlet) => ({ ...outlet, wasThere: canConnect(outlet.address) }));
   return {
     send(runSpans) {
       for (const span of runSpans) spans?.onEnd(toReadable(span, resource));
     },
     async settle() {
-      const ended = [spans, metrics].map(async (each) => each?.shutdown());
-      if (await isThere) return void (await Promise.allSettled(ended));
-      warn(`no receiver of spans could be reached at ${host}:${port}`); // TE3
+      const unreached = new Map<string, string>();
+      const settling = outlets.map(async ({ what, address, end, wasThere }) => {
+        const ended = end().catch(() => undefined); // what could not be sent is said when it is tried
+        // It may have been started since then: only who is away now costs no wait (TE3).
+        if ((await wasThere) || (await canConnect(address))) return void (await ended);
+        const place = `${address.host}:${address.port}`;
+        if (!unreached.has(place)) unreached.set(place, what);
+      });
+      await Promise.all(settling);
+      for (const [place, what] of unreached) warn(`no receiver of ${what} could be reached at ${place}`);
     },
   };
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { resolveTelemetry } from './resolve-telemetry.ts';
 
 const about = { version: '1.2.3', hostId: 'host_1' };
+const OTEL_EXAMPLE = { host: 'otel.example', port: 443 };
 const configured = { endpoint: 'https://otel.example/base' };
 
 test.each([
@@ -15,7 +16,7 @@ test.each([
 test('the settings name a receiver', () => {
   expect(resolveTelemetry({ configured, env: {}, ...about })).toEqual({
     receiver: { endpoint: 'https://otel.example/base', headers: {} },
-    address: { host: 'otel.example', port: 443 },
+    address: { traces: OTEL_EXAMPLE, metrics: OTEL_EXAMPLE },
     protocol: { traces: 'http/protobuf', metrics: 'http/protobuf' },
     exportsSpans: true,
     exportsMetrics: true,
@@ -33,7 +34,7 @@ test('the variables of the standard win, and the exporter reads them', () => {
   };
   expect(resolveTelemetry({ configured, env, ...about })).toMatchObject({
     receiver: null,
-    address: { host: '::1', port: 4318 },
+    address: { traces: { host: '::1', port: 4318 } },
     protocol: { traces: 'http/json', metrics: 'http/json' },
     exportsMetrics: false,
     resource: { 'service.name': 'ours', team: 'red one' },
@@ -62,4 +63,31 @@ test('each signal may have a protocol of its own', () => {
   const settings = resolveTelemetry({ configured, env, ...about });
   expect(settings?.protocol).toEqual({ traces: 'http/json', metrics: 'http/protobuf' });
   expect(settings?.problem).toBeUndefined();
+});
+
+test('each signal may have a receiver of its own', () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://both:1',
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'https://metrics.example/v1/metrics',
+  };
+  expect(resolveTelemetry({ configured, env, ...about })?.address).toEqual({
+    traces: { host: 'both', port: 1 },
+    metrics: { host: 'metrics.example', port: 443 },
+  });
+  const only = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://traces:2', OTEL_EXPORTER_OTLP_ENDPOINT: '' };
+  expect(resolveTelemetry({ configured, env: only, ...about })?.address).toEqual({
+    traces: { host: 'traces', port: 2 },
+    metrics: { host: 'localhost', port: 4318 },
+  });
+});
+
+test.each([
+  [{ OTEL_SERVICE_NAME: 'name', OTEL_RESOURCE_ATTRIBUTES: 'service.name=attribute' }, 'file', 'name'],
+  [{ OTEL_SERVICE_NAME: '', OTEL_RESOURCE_ATTRIBUTES: 'service.name=attribute' }, 'file', 'attribute'],
+  [{ OTEL_SERVICE_NAME: '' }, 'file', 'file'],
+  [{ OTEL_SERVICE_NAME: '' }, undefined, 'caisson'],
+])('with %j, and %s in the settings, the service is %s', (env, service, name) => {
+  const given = { ...configured, service };
+  const settings = resolveTelemetry({ configured: given, env, ...about });
+  expect(settings?.resource['service.name']).toBe(name);
 });

@@ -1,5 +1,5 @@
 /** Whether spans and metrics are exported, and to whom: `telemetry:` in the settings, or the standard `OTEL_*` variables. */
-import type { OtlpProtocol, TelemetrySettings } from './contract.ts';
+import type { OtlpProtocol, ReceiverAddress, TelemetrySettings } from './contract.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,27 +24,27 @@ export function resolveTelemetry({
 }: TelemetryChoice): TelemetrySettings | null {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return null;
   const isInEnvironment =
-    ENDPOINTS.some((name) => isSet(env[name])) || env['OTEL_TRACES_EXPORTER'] === 'otlp';
+    SIGNALS.some((signal) => endpointIn(env, signal) !== undefined) || env['OTEL_TRACES_EXPORTER'] === 'otlp';
   if (!isInEnvironment && configured === null) return null;
   const exportsSpans = env['OTEL_TRACES_EXPORTER'] !== 'none';
   const exportsMetrics = env['OTEL_METRICS_EXPORTER'] !== 'none';
   if (!exportsSpans && !exportsMetrics) return null;
-  const named =
-    ENDPOINTS.map((name) => env[name]).find(isSet) ?? (isInEnvironment ? null : configured?.endpoint);
-  const problem = findProblem(env, named);
+  const settings = isInEnvironment ? null : configured;
+  const endpointOf = (signal: Signal): string =>
+    settings?.endpoint ?? endpointIn(env, signal) ?? DEFAULT_ENDPOINT;
+  const attributes = readAttributes(env['OTEL_RESOURCE_ATTRIBUTES']);
+  const names = [env['OTEL_SERVICE_NAME'], attributes['service.name'], configured?.service];
+  const problem = findProblem(env, SIGNALS.map(endpointOf));
   return {
     ...(problem === null ? {} : { problem }),
-    address: addressOf(named ?? DEFAULT_ENDPOINT),
-    receiver:
-      isInEnvironment || configured === null
-        ? null
-        : { endpoint: configured.endpoint, headers: configured.headers ?? {} },
+    address: { traces: addressOf(endpointOf('TRACES')), metrics: addressOf(endpointOf('METRICS')) },
+    receiver: settings === null ? null : { endpoint: settings.endpoint, headers: settings.headers ?? {} },
     protocol: { traces: protocolOf(env, 'TRACES'), metrics: protocolOf(env, 'METRICS') },
     exportsSpans,
     exportsMetrics,
     resource: {
-      ...readAttributes(env['OTEL_RESOURCE_ATTRIBUTES']),
-      'service.name': env['OTEL_SERVICE_NAME'] ?? configured?.service ?? 'caisson',
+      ...attributes,
+      'service.name': names.find(isSet) ?? 'caisson',
       'service.version': version,
       'service.instance.id': hostId,
     },
@@ -53,36 +53,41 @@ export function resolveTelemetry({
 
 const DEFAULT_ENDPOINT = 'http://localhost:4318';
 
-const ENDPOINTS = [
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
-];
+type Signal = 'TRACES' | 'METRICS';
+const SIGNALS: readonly Signal[] = ['TRACES', 'METRICS'];
+
+/** The address of one signal wins over that of both. */
+function endpointIn(env: Environment, signal: Signal): string | undefined {
+  return [env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`], env['OTEL_EXPORTER_OTLP_ENDPOINT']].find(isSet);
+}
 
 /** What a person named and cannot be used; never silently another receiver. */
-function findProblem(env: Environment, endpoint: string | null | undefined): string | null {
-  for (const signal of ['TRACES', 'METRICS'] as const) {
+function findProblem(env: Environment, endpoints: readonly string[]): string | null {
+  for (const signal of SIGNALS) {
     const name = protocolVariable(env, signal);
     const protocol = env[name] ?? '';
     if (!['', 'http/protobuf', 'http/json'].includes(protocol))
       return `${name} is ${protocol}; offered are http/protobuf (usually on port 4318) and http/json`;
   }
-  const url = endpoint == null ? null : URL.parse(endpoint);
-  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-  return endpoint == null || isHttp ? null : `the address of its receiver is no http(s) URL: ${endpoint}`;
+  const wrong = endpoints.find((endpoint) => !isHttp(endpoint));
+  return wrong === undefined ? null : `the address of its receiver is no http(s) URL: ${wrong}`;
+}
+
+function isHttp(endpoint: string): boolean {
+  return ['http:', 'https:'].includes(URL.parse(endpoint)?.protocol ?? '');
 }
 
 /** The variable of one signal wins over that of both. */
-function protocolVariable(env: Environment, signal: 'TRACES' | 'METRICS'): string {
+function protocolVariable(env: Environment, signal: Signal): string {
   const own = `OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`;
   return isSet(env[own]) ? own : 'OTEL_EXPORTER_OTLP_PROTOCOL';
 }
 
-function protocolOf(env: Environment, signal: 'TRACES' | 'METRICS'): OtlpProtocol {
+function protocolOf(env: Environment, signal: Signal): OtlpProtocol {
   return env[protocolVariable(env, signal)] === 'http/json' ? 'http/json' : 'http/protobuf';
 }
 
-function addressOf(endpoint: string): TelemetrySettings['address'] {
+function addressOf(endpoint: string): ReceiverAddress {
   const { hostname, port, protocol } = URL.parse(endpoint) ?? new URL(DEFAULT_ENDPOINT);
   return {
     host: hostname.replaceAll(/[[\]]/g, ''),

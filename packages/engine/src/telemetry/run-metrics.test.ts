@@ -56,3 +56,12 @@ test('names from outside cannot make the page grow without end', () => {
   expect(points.length).toBeLessThanOrEqual(257);
   expect(points.reduce((sum, { value }) => sum + value, 0)).toBe(2000);
 });
+
+test('a wait is over with the slot, not when the base is here and the sandbox made', () => {
+  const metrics = createRunMetrics(() => 'codex');
+  metrics.receive(event('run.queued', { position: 1, limit: 1 }, 'run_1', 0));
+  metrics.receive(event('run.placed', {}, 'run_1', 1000));
+  metrics.receive(event('repository.fetched', { ms: 60_000 }, 'run_1', 61_000));
+  metrics.receive(event('attempt.launched', {}, 'run_1', 62_000));
+  expect(find(metrics.read(LIVE), 'caisson.queue.wait')).toMatchObject([{ sum: 1, count: 1 }]);
+});

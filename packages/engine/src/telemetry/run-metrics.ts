@@ -46,8 +46,10 @@ class CountedRuns implements RunMetrics {
     switch (event.type) {
       case 'run.queued':
         return void this.#queuedAtMs.set(runId, Date.parse(event.at));
+      case 'run.placed': // only its own host says this; the others are recorded
+      case 'repository.fetched':
       case 'attempt.launched':
-        return this.#launch(runId, Date.parse(event.at));
+        return this.#leaveQueue(runId, Date.parse(event.at));
       case 'tool.ended':
         return this.#tools.add({ outcome: event.data.ok ? 'ok' : 'failed' }, 1);
       case 'model.called':
@@ -76,7 +78,7 @@ class CountedRuns implements RunMetrics {
     ];
   }
 
-  #launch(runId: string, atMs: number): void {
+  #leaveQueue(runId: string, atMs: number): void {
     const sinceMs = this.#queuedAtMs.get(runId);
     if (sinceMs !== undefined) this.#waits.add({}, Math.max(0, atMs - sinceMs) / 1000);
     this.#queuedAtMs.delete(runId);

@@ -132,6 +132,48 @@ describe('the spans of a run', () => {
     ]);
   });
 
+  test('end a wait for a slot when the base begins to be fetched, or the run ends without one', () => {
+    const queued: Step = ['run.queued', { position: 1, limit: 2 }, 1];
+    const base = { remote: '/srv/r.git', ref: 'refs/heads/main', commit: 'c' };
+    const fetched: Step = ['repository.fetched', { ...base, ms: 50 }, 70];
+    const launched: Step = ['attempt.launched', { nonce: 'n', handle: {}, workspace: {} }, 80];
+    const ends = [[fetched, launched], []].map((steps) => {
+      const [, wait] = spansOfRun(recordRun([accepted, queued, ...steps, finished]));
+      return (wait?.endMs ?? 0) - BEGIN_MS;
+    });
+    expect(ends).toEqual([20, 100]);
+  });
+
+  test('end with their attempt where nothing else ended them, and not with the push', () => {
+    const failure = { reason: 'crashed' as const, detail: 'd' };
+    const tool = (callId: string, ms: number): Step => [
+      'tool.started',
+      { callId, tool: 'sh', what: 'x' },
+      ms,
+    ];
+    const deadlineAt = '2026-11-18T00:05:00.000Z';
+    const asked = { approvalId: 'ap1', tool: 'sh', what: 'x', actionClass: 'git_push', deadlineAt };
+    const [type, data, atMs] = accepted;
+    const branch = { name: 'work', commit: 'c', status: 'created' as const };
+    const [, ...spans] = spansOfRun(
+      recordRun([
+        [type, { ...data, repository: { remote: 'file:///r', push: true } }, atMs],
+        tool('a', 10),
+        ['attempt.ended', { failure, nextAttempt: 2, delayMs: 1 }, 30],
+        tool('b', 50),
+        ['approval.requested', asked, 60],
+        ['dispatch.finished', { durationMs: 90, branch }, 100],
+        ['branch.pushed', { remote: 'file:///r', branch: 'work', commit: 'c' }, 250],
+      ]),
+    );
+    const times = spans.map(({ name, startMs, endMs }) => [name, startMs - BEGIN_MS, endMs - BEGIN_MS]);
+    expect(times).toEqual([
+      ['wait approval', 60, 100],
+      ['execute_tool sh', 10, 30],
+      ['execute_tool sh', 50, 100],
+    ]);
+  });
+
   test('carry the failure of their run', () => {
     const failure = { reason: 'timeout' as const, detail: 'the deadline passed' };
     const [root] = spansOfRun(recordRun([accepted, ['dispatch.failed', { durationMs: 9, failure }, 10]]));

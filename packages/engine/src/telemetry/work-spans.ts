@@ -2,7 +2,7 @@
 import type { DataOf, ModelApi } from '@caisson/protocol';
 import type { StoredEvent, StoredOf } from '../ledger/index.ts';
 import type { RunSpan, SpanValue } from './contract.ts';
-import { atMs, spanIdOf } from './event-values.ts';
+import { atMs, endOfAttemptMs, spanIdOf } from './event-values.ts';
 import type { SpannedRun } from './spans-of-run.ts';
 
 type ToolStarted = StoredOf<'tool.started'>;
@@ -15,7 +15,7 @@ export function listWork(events: readonly StoredEvent[], run: SpannedRun): RunSp
       case 'model.called':
         return [spanOfCall(event, run)];
       case 'tool.started':
-        return [spanOfTool(event, ends.get(event.seq) ?? null, run)];
+        return [spanOfTool(events, event, ends.get(event.seq) ?? null, run)];
       case 'script.ran':
         return [spanOfScript(event, run)];
       default:
@@ -94,13 +94,18 @@ function describeCall({
   };
 }
 
-function spanOfTool(started: ToolStarted, ended: ToolEnded | null, run: SpannedRun): RunSpan {
+function spanOfTool(
+  events: readonly StoredEvent[],
+  started: ToolStarted,
+  ended: ToolEnded | null,
+  run: SpannedRun,
+): RunSpan {
   const { tool, callId } = started.data;
   const isFailed = ended !== null && !ended.data.ok;
   const span = {
     name: `execute_tool ${tool}`,
     startMs: atMs(started),
-    endMs: ended === null ? run.endMs : atMs(ended),
+    endMs: ended === null ? (endOfAttemptMs(events, started) ?? run.endMs) : atMs(ended),
     attributes: {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': tool,

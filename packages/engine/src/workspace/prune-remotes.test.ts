@@ -37,11 +37,11 @@ function age(cache: string, days: number): void {
 }
 
 test('a copy that no run needs goes when it was not used for long enough, and is fetched again when it is needed', async () => {
-  const { workspaces, fetch, prune, url } = openRemote();
+  const { workspaces, fetch, prune, url, stateDir } = openRemote();
   const base = await fetch('run_one');
   age(base.dir, 31);
   expect(await prune()).toEqual([]); // the run has its base there
-  await workspaces.unpinBase(base, { runId: 'run_one', attempt: 1 });
+  await workspaces.unpinBase(stateDir, base.url, { runId: 'run_one', attempt: 1 });
   age(base.dir, 29);
   expect(await prune()).toEqual([]);
   age(base.dir, 31);
@@ -53,10 +53,10 @@ test('a copy that no run needs goes when it was not used for long enough, and is
 });
 
 test('a branch that is on no remote keeps its copy, however old that is', async () => {
-  const { workspaces, fetch, prune } = openRemote();
+  const { workspaces, fetch, prune, stateDir } = openRemote();
   const base = await fetch('run_one');
   execFileSync('git', [`--git-dir=${base.dir}`, 'branch', 'work', base.commit]);
-  await workspaces.unpinBase(base, { runId: 'run_one', attempt: 1 });
+  await workspaces.unpinBase(stateDir, base.url, { runId: 'run_one', attempt: 1 });
   age(base.dir, 4000);
   expect(await prune({ olderThanMs: 0 })).toEqual([]);
 });
@@ -68,7 +68,7 @@ test('many fetches and clean-ups at once disturb each other in nothing', async (
     runs.flatMap((runId) => [
       fetch(runId).then(async (base) => {
         execFileSync('git', [`--git-dir=${base.dir}`, 'cat-file', '-e', `${base.commit}:a.txt`]);
-        await workspaces.unpinBase(base, { runId, attempt: 1 });
+        await workspaces.unpinBase(stateDir, base.url, { runId, attempt: 1 });
       }),
       // The runs are open, so what they use is in use since the oldest of them began.
       prune({ olderThanMs: 0, openRunMs: () => 60_000 }),

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { listRemoteRefs, pushCommit, RemoteError } from '@caisson/ground';
-import { definedOnly } from '@caisson/protocol';
+import { definedOnly, type PushProblem } from '@caisson/protocol';
 
 import { look } from './branch-ref.ts';
 import { branchPinRef, changeRefs, custodyGit } from './custody.ts';
@@ -21,22 +21,41 @@ export async function pushBranch(order: PushOrder): Promise<void> {
       'taken',
       `the branch ${branch} does not continue what was pushed before (${expected})`,
     );
-  try {
-    await whileBusy(order, () => pushCommit(remoteGitOptions(order), { gitDir, commit, branch, expected }));
-  } catch (error) {
-    if (!(await isThere(order, error))) throw error;
-  }
+  await pushOver(order, gitDir, expected);
   const pin = branchPinRef(runId, attempt);
   await freeName(gitDir, branch, commit, [`update ${pin} ${commit}\n`]);
 }
 
-/** A push of a host that was killed may have arrived a moment ago: the remote refuses the same commit once more. */
-async function isThere(order: PushOrder, error: unknown): Promise<boolean> {
-  if (!(error instanceof RemoteError) || (error.problem !== 'taken' && error.problem !== 'rejected'))
-    return false;
+/**
+ * A push whose answer was lost may have arrived, that of an earlier run of the same task, too: then the remote refuses what is
+ * its own work. Where it has the commit already, alone or below later work of this task, there is nothing to do.
+ */
+async function pushOver(order: PushOrder, gitDir: string, expected: string | null): Promise<void> {
+  const { commit, branch, earlier } = order;
+  try {
+    await whileBusy(order, () => pushCommit(remoteGitOptions(order), { gitDir, commit, branch, expected }));
+  } catch (error) {
+    const present = await findPresent(order, error);
+    if (present === null) throw error;
+    if (await isAncestor(gitDir, commit, present)) return;
+    const isOurs = earlier.includes(present) && (await isAncestor(gitDir, present, commit));
+    if (!isOurs || present === expected) throw error;
+    await pushOver({ ...order, earlier: earlier.filter((each) => each !== present) }, gitDir, present);
+  }
+}
+
+/** How long a remote is asked that has just failed. */
+const ASK_MS = 20_000;
+const ASKED_AFTER: readonly PushProblem[] = ['taken', 'rejected', 'timeout', 'unreachable', 'unknown'];
+
+/** What the remote has as the branch after a push that failed; null if it has none, or cannot be asked. */
+async function findPresent(order: PushOrder, error: unknown): Promise<string | null> {
+  if (!(error instanceof RemoteError) || !ASKED_AFTER.includes(error.problem)) return null;
+  if (order.signal?.aborted === true) return null;
   const ref = `refs/heads/${order.branch}`;
-  const listed = await listRemoteRefs(remoteGitOptions(order), [ref]).catch(() => null);
-  return listed?.ids.get(ref) === order.commit;
+  const options = { ...remoteGitOptions(order), timeoutMs: Math.min(order.timeoutMs, ASK_MS) };
+  const listed = await listRemoteRefs(options, [ref]).catch(() => null);
+  return listed?.ids.get(ref) ?? null;
 }
 
 const MAX_TRIES = 6;

@@ -7,25 +7,26 @@
  * C3  Runs of one host that want the same at the same time ask the remote once.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import {
-  createOwnGitDir,
   fetchRef,
   GitError,
-  ifErrno,
   listRemoteRefs,
-  objectFormatOf,
   RemoteError,
   statIfThere,
   type RemoteRefs,
 } from '@caisson/ground';
 
+import type { PushProblem } from '@caisson/protocol';
+
+import { orAborted } from '../platform/index.ts';
 import { baseCommitRef, custodyGit, REMOTES, updateRefs } from './custody.ts';
-import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
 import type { FetchedBase, FetchOrder, RemoteOrder } from './remote-contract.ts';
+import { ensureCache, findBaseCommit, isWhole } from './remote-copy.ts';
 import { noteUse, withCacheLock } from './remote-use.ts';
 
 const MAX_TRIES = 4;
@@ -49,14 +50,18 @@ export async function fetchBase(order: FetchOrder, fetching: Fetching): Promise<
   for (let tries = 1; ; tries += 1) {
     const running = fetching.get(key);
     try {
-      const { base, refs } = await (running ?? startFetch(order, key, fetching));
+      const { base, refs } = await (running === undefined
+        ? startFetch(order, key, fetching)
+        : joinFetch(running, order));
       if (running !== undefined) await pin(base, order);
-      await demandFreeBranch(order, base, running === undefined ? refs : null);
+      await demandFreeBranch(order, running === undefined ? refs : null);
       return base;
     } catch (error) {
       // Its owner gave up, or a gc was faster than the pin: the next try is our own.
-      const isOurs = (running === undefined || isTaken(error)) && !(error instanceof GitError);
-      if (isOurs || tries === MAX_TRIES || order.signal?.aborted === true) throw error;
+      const isOurs = (running === undefined || isAnswer(error)) && !(error instanceof GitError);
+      if (!isOurs && tries < MAX_TRIES && order.signal?.aborted !== true) continue;
+      await unpinBase(order.stateDir, order.remote.url, order).catch(() => undefined); // what failed first counts
+      throw error;
     }
   }
 }
@@ -67,22 +72,24 @@ function startFetch(order: FetchOrder, key: string, fetching: Fetching): Promise
   return started;
 }
 
-const isTaken = (error: unknown): boolean => error instanceof RemoteError && error.problem === 'taken';
+/** Who joined waits for the work of another run, and may leave it at any time. */
+const joinFetch = (running: Promise<Fetched>, { signal }: FetchOrder): Promise<Fetched> =>
+  signal === undefined ? running : orAborted(signal, running);
+
+const ANSWERS: readonly PushProblem[] = ['taken', 'timeout', 'credentials', 'host-key', 'not-found'];
+
+/** What the remote says, or does not say in time, is the same for all that asked together. */
+const isAnswer = (error: unknown): boolean => error instanceof RemoteError && ANSWERS.includes(error.problem);
 
 /** A push that would be refused is refused now, before an agent has worked for it. Who joined a fetch lists for itself. */
-async function demandFreeBranch(
-  order: FetchOrder,
-  base: FetchedBase,
-  refs: RemoteRefs | null,
-): Promise<void> {
+async function demandFreeBranch(order: FetchOrder, refs: RemoteRefs | null): Promise<void> {
   const { remote, pushTo } = order;
   if (pushTo === undefined) return;
   const names = namesToPush(order);
   const { ids } = refs ?? (await listRemoteRefs(remoteGitOptions(order), names));
   const found = names.map((name) => ids.get(name)).find((id) => id !== undefined);
-  if (found === undefined || found === pushTo.expected) return;
-  await unpinBase(base, order);
-  const which = pushTo.expected === null ? 'already' : 'with other work since it was pushed';
+  if (found === undefined || pushTo.earlier.includes(found)) return;
+  const which = pushTo.earlier.length === 0 ? 'already' : 'with other work since it was pushed';
   throw new RemoteError('taken', `${remote.url} has a branch ${pushTo.branch} ${which}.`, {
     remedy: 'Name another one: --branch OTHER.',
   });
@@ -111,8 +118,7 @@ async function fetchNow(order: FetchOrder): Promise<Fetched> {
   const pinned = baseCommitRef(order.runId, order.attempt);
   await fetchInto(order, { dir, source: ref, ref: pinned });
   // The branch may have moved since it was listed, and a tag is an object of its own.
-  const arrived = await custodyGit(dir).text(['rev-parse', '--verify', `${pinned}^{commit}`]);
-  const fetched = { ...found, commit: arrived };
+  const fetched = { ...found, commit: await findBaseCommit(order, dir, pinned) };
   await pin(fetched, order);
   return { base: fetched, refs };
 }
@@ -151,9 +157,12 @@ const pin = ({ dir, commit }: FetchedBase, { runId, attempt }: FetchOrder): Prom
   updateRefs(dir, new Map([[baseCommitRef(runId, attempt), commit]]));
 
 export async function unpinBase(
-  { dir }: FetchedBase,
+  stateDir: string,
+  url: string,
   { runId, attempt }: { readonly runId: string; readonly attempt: number },
 ): Promise<void> {
+  const dir = placeCache(stateDir, url);
+  if (!existsSync(dir)) return;
   await custodyGit(dir).run(['update-ref', '-d', baseCommitRef(runId, attempt)]);
 }
 
@@ -183,40 +192,6 @@ function chooseBase(
   throw new RemoteError('unknown', `${remote.url} has no branch, tag or commit ${JSON.stringify(base)}.`, {
     remedy: 'Name one that it has (git ls-remote), or leave out --base.',
   });
-}
-
-/** Made aside and renamed: a cache that is there is complete, also when many make it at once. */
-async function ensureCache(
-  { remote, runId, attempt }: FetchOrder,
-  path: string,
-  commit: string,
-): Promise<void> {
-  const objectFormat = objectFormatOf(commit);
-  const isThere = (await readIfThere(join(path, 'HEAD'))) !== null;
-  if (isThere) {
-    const isOther =
-      ((await readIfThere(join(path, 'config'))) ?? '').includes('sha256') !== (objectFormat === 'sha256');
-    if (!isOther) return;
-    throw new RemoteError(
-      'unknown',
-      `${remote.url} has changed the format of its objects since it was last used.`,
-      {
-        remedy: `Move ${path} away once no run needs it.`,
-      },
-    );
-  }
-  const aside = `${path}.${runId}.${attempt}`;
-  await createOwnGitDir({ path: aside, objectFormat, durable: true });
-  await rename(aside, path).catch(ifErrno(undefined, 'ENOTEMPTY', 'EEXIST'));
-  await rm(aside, { recursive: true, force: true });
-}
-
-/** C1: what git itself checks after a fetch. Quick if one of our refs has the commit in its history. */
-async function isWhole(dir: string, commit: string): Promise<boolean> {
-  const checked = await custodyGit(dir).run(['rev-list', '--objects', '--quiet', commit, '--not', '--all'], {
-    okExitCodes: [0, 1, 128],
-  });
-  return checked.exitCode === 0;
 }
 
 /** Where git runs for a remote: a folder of ours that is no repository. */

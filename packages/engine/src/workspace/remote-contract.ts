@@ -16,8 +16,8 @@ export interface FetchOrder extends RemoteOrder {
   readonly attempt: number;
   /** A branch, tag or commit of the remote; default what its HEAD names. */
   readonly base?: string;
-  /** The branch that is pushed in the end: a remote that has it with other work than `expected` is refused now. */
-  readonly pushTo?: Pick<PushOrder, 'branch' | 'expected'>;
+  /** The branch that is pushed in the end: a remote that has it with other work than `earlier` is refused now. */
+  readonly pushTo?: Pick<PushOrder, 'branch' | 'earlier'>;
   /** The largest pack that is accepted. */
   readonly maxBytes: number;
 }
@@ -38,6 +38,11 @@ export interface PushOrder extends RemoteOrder {
   readonly commit: string;
   /** Where an earlier run of the same task pushed it; null if it must not be there yet. */
   readonly expected: string | null;
+  /**
+   * Where all earlier runs of the same task left it. The remote may have it there although nobody could record that: its answer
+   * got lost, or its host died.
+   */
+  readonly earlier: readonly string[];
   readonly runId: string;
   readonly attempt: number;
 }
@@ -64,7 +69,11 @@ export interface RemoteWorkspaces {
   /** Brings the base of a run into the cache of its remote, and pins it there for the run. */
   fetchBase(order: FetchOrder): Promise<FetchedBase>;
   /** Undoes `fetchBase` for an attempt that was not prepared. */
-  unpinBase(base: FetchedBase, attempt: { readonly runId: string; readonly attempt: number }): Promise<void>;
+  unpinBase(
+    stateDir: string,
+    url: string,
+    attempt: { readonly runId: string; readonly attempt: number },
+  ): Promise<void>;
   /**
    * Pushes a branch of the cache, never over other work, and then gives its name free here: a ref of the run keeps the
    * commit. May be called again.

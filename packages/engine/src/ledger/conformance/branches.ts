@@ -20,6 +20,8 @@ export function describeBranches(at: LedgerAtHand): void {
   test.each([
     ['dispatch.finished', {}, true, ['pending', failed, 'failed', pushed, undefined]],
     ['dispatch.finished', {}, true, ['pending', failed, 'failed', dropped, undefined]],
+    ['dispatch.finished', {}, true, ['pending', pushed, undefined, failed, undefined]],
+    ['dispatch.failed', { failure }, true, ['pending', pushed, 'late', failed, 'late']],
     ['dispatch.finished', {}, false, ['kept', pushed, undefined]],
     ['dispatch.cancelled', { cause: 'user' }, true, ['kept', pushed, undefined]],
     ['dispatch.finished', {}, undefined, [undefined]],
