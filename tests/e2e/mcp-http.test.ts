@@ -17,8 +17,8 @@ interface Served {
   token(scopes: string): Promise<{ readonly id: string; readonly token: string }>;
 }
 
-async function serve(config = ''): Promise<Served> {
-  const project = createProject({ config });
+async function serve(config = '', git = true): Promise<Served> {
+  const project = createProject({ config, git });
   const { stdout } = await project.caisson('ui', '--no-open', '-o', 'json');
   onTestFinished(async () => void (await project.caisson('down', '--now')));
   return {
@@ -81,6 +81,15 @@ describe('/mcp of a daemon', { timeout: 120_000 }, () => {
     await client.close();
     await project.caisson('logs', '-f', String(next['runId']));
     expect((await project.caisson('status')).stdout).toContain('serving');
+  });
+
+  it('no token has a run in the own folder of the user', async () => {
+    const { project, url, token } = await serve('', false);
+    const { refusal } = await connectMcpHttp(url, (await token('admin')).token);
+    expect(await refusal('dispatch', shell('echo made > made.txt'))).toMatchObject({
+      message: expect.stringContaining('not in a git repository'),
+    });
+    expect(existsSync(join(project.root, 'made.txt'))).toBe(false);
   });
 
   it('a token has the tools of its scopes, and no grant beyond them', async () => {

@@ -126,6 +126,17 @@ describe('caisson mcp', { timeout: LIMIT_MS }, () => {
     });
   });
 
+  it('never works in the own folder of the user: a project that is not in git is refused', async () => {
+    const project = createProject({ git: false });
+    const { refusal } = await connectMcp(project);
+    expect(await refusal('dispatch', shell('echo made > made.txt'))).toMatchObject({
+      code: 'TASK_REFUSED',
+      message: expect.stringContaining('not in a git repository'),
+      remedy: expect.stringContaining('git init'),
+    });
+    expect(existsSync(join(project.root, 'made.txt'))).toBe(false);
+  });
+
   it('has only the tools of its scopes', async () => {
     const project = createProject();
     const names = async (...options: string[]): Promise<string[]> => {

@@ -1,12 +1,14 @@
 /** What a token may do depends on the run that it names, too. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, type Project } from './project.ts';
+import { createProject, type Project, type ProjectOptions } from './project.ts';
 import { openVisit, type Visit } from './visit.ts';
 
 const ASKS = `echo '{"question":"which?"}' > .caisson/needs_input.json`;
 
-async function open(): Promise<{ project: Project; visit: Visit }> {
-  const project = createProject();
+async function open(options: ProjectOptions = {}): Promise<{ project: Project; visit: Visit }> {
+  const project = createProject(options);
   const visit = await openVisit(project);
   onTestFinished(async () => void (await project.caisson('down', '--now')));
   return { project, visit };
@@ -21,6 +23,18 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
     const refused = await visit.ask('POST', '/v1/runs', { token: run, body });
     expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
     expect((await visit.ask('POST', '/v1/runs', { token: admin, body })).status).toBe(201);
+  });
+
+  it('is admin for a run that would work in the own folder of the user, because the project is not in git', async () => {
+    const { project, visit } = await open({ git: false });
+    const [run, admin] = [await visit.createToken('run'), visit.token];
+    const body = { request: { argv: ['sh', '-c', 'echo made > made.txt'] } };
+    const refused = await visit.ask('POST', '/v1/runs', { token: run, body });
+    expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect(refused.json()['remedy']).toContain('git init');
+    const { runId } = (await visit.ask('POST', '/v1/runs', { token: admin, body })).json<{ runId: string }>();
+    await visit.ask('GET', `/v1/runs/${runId}/ended`);
+    expect(existsSync(join(project.root, 'made.txt'))).toBe(true);
   });
 
   it('is admin for applying work that did not pass its check', async () => {
@@ -57,6 +71,6 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
     const { visit } = await open();
     const body = { request: { argv: ['true'], continues: `run_${'0'.repeat(20)}` } };
     const refused = await visit.ask('POST', '/v1/runs', { body });
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('to continue')]);
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('to continue')]);
   });
 });

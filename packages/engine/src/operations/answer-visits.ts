@@ -117,7 +117,8 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
       requireScope(visitor, scopeOfCall(operation, input));
-      requireScope(visitor, await scopeByRuns(engine, operation, input));
+      const { scope, remedy } = await scopeByRuns(engine, operation, input);
+      requireScope(visitor, scope, remedy);
     },
     async record(request, operation, input) {
       if (request.method === 'GET' || request.method === 'HEAD') return;
@@ -133,13 +134,13 @@ function actorOf({ id, name }: Visitor): Actor {
   return { by: name, token: id };
 }
 
-function requireScope({ scopes }: Visitor, needed: Scope): void {
+function requireScope({ scopes }: Visitor, needed: Scope, remedy?: string): void {
   if (allows(scopes, needed)) return;
   throw new VisitRefusedError(
     403,
     'SCOPE_MISSING',
     `this token lacks the scope ${needed}`,
-    'caisson tokens create --scope makes another one.',
+    remedy ?? 'caisson tokens create --scope makes another one.',
   );
 }
 

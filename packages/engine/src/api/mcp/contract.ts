@@ -7,7 +7,7 @@
  * M3  No tool approves a waiting call, allows a risky file, or applies work whose check did not pass: a person does.
  * M4  What agents, files and programs wrote is a value in JSON, cut to a limit, with invisible characters escaped.
  * M5  A failure is a result with `isError`, a code, a message and a remedy. It never ends the server.
- * M6  Every run of a client has a sandbox, and no more network than the project gives a run.
+ * M6  Every run of a client has a sandbox, works on a copy of the project, and has no more network than the project gives a run.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PatchFile } from '@caisson/ground';

@@ -23,7 +23,7 @@ export interface AskedGrant {
   readonly hosts?: readonly string[] | undefined;
 }
 
-type Granted = Pick<DispatchRequest, 'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network'>;
+type Granted = Pick<DispatchRequest, 'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'workspace'>;
 
 interface AgentBounds {
   readonly mode?: Mode | undefined;
@@ -54,6 +54,7 @@ export async function grantRequest(
     });
   return {
     sandbox: 'bwrap', // M6
+    workspace: 'worktree', // M6: outside git the default is the user's own folder
     mode: withinMode(asked.mode, bounds.mode, agent.mode, config),
     ...definedOnly({
       budget: usd === null ? undefined : { usd },
