@@ -138,6 +138,7 @@ export const ApiInputs = {
     ),
   }),
   approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
+  approval: z.strictObject({ approval: z.string() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
   spend: z.strictObject({
     session: z.optional(z.string()),

@@ -23,7 +23,10 @@ export interface AskedGrant {
   readonly hosts?: readonly string[] | undefined;
 }
 
-type Granted = Pick<DispatchRequest, 'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'workspace'>;
+type Granted = Pick<
+  DispatchRequest,
+  'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'workspace'
+>;
 
 interface AgentBounds {
   readonly mode?: Mode | undefined;
