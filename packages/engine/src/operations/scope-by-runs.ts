@@ -3,8 +3,6 @@ import type { DispatchRequest, Scope } from '@caisson/protocol';
 import type { OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
 import { resumesAsRecorded } from './continue-run.ts';
-import { resolveRunId } from './resolve-run-id.ts';
-import { showRun } from './show-run.ts';
 
 export interface NeededScope {
   readonly scope: Scope;
@@ -19,8 +17,7 @@ export async function scopeByRuns(
   operation: OperationName,
   input: Readonly<Record<string, unknown>>,
 ): Promise<NeededScope> {
-  if (operation === 'dispatch') return await scopeOfStarting(engine, input['request'] as DispatchRequest);
-  return operation === 'apply' ? await scopeOfApplying(engine, input['run'] as string) : ANY;
+  return operation === 'dispatch' ? await scopeOfStarting(engine, input['request'] as DispatchRequest) : ANY;
 }
 
 /** To continue a run that waits for an answer is to answer it. */
@@ -43,10 +40,4 @@ async function worksInPlace(
 ): Promise<boolean> {
   if (workspace !== undefined) return workspace === 'in-place';
   return repo === undefined && (await workspaces.findTop({ projectRoot })) === null;
-}
-
-/** What the command line asks a person about: work that did not pass its check, and work on another repository. */
-async function scopeOfApplying(engine: Engine, run: string): Promise<NeededScope> {
-  const { repository, result } = await showRun(engine, resolveRunId(engine.ledger, run));
-  return repository !== undefined || result?.verify?.passed === false ? { scope: 'admin' } : ANY;
 }
