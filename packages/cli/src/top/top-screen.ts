@@ -10,11 +10,15 @@ import type { Key } from './parse-keys.ts';
 import { pressKey, type Order } from './press-key.ts';
 import { readKeys, type Keyboard } from './read-keys.ts';
 import { tailRun, type Tail } from './tail-run.ts';
-import { takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
+import { takeCall, takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
 
 const REDRAW_MS = 500;
 /** What would end the process at once otherwise, and leave its screen; those that ask it to stop are in stop-signals.ts. */
 const DEADLY = ['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM'] as const;
+
+const OPENED_AGAIN = 'The project is being opened again. Try it in a moment.';
+/** Of a call, in a message of one line. */
+const MAX_SAID = 500;
 
 export class TopScreen {
   #state: TopState;
@@ -97,7 +101,7 @@ export class TopScreen {
   close(): void {
     this.#offSignals();
     for (const signal of DEADLY) process.off(signal, this.#end);
-    process.off('SIGCONT', this.#resume);
+    process.off('SIGCONT', this.#resume).off('SIGTSTP', this.#suspend);
     clearTimeout(this.#timer ?? undefined);
     this.#screen?.close();
     this.#keyboard?.stop();
@@ -106,7 +110,7 @@ export class TopScreen {
   #open(): void {
     this.#screen = this.#output.openScreen(() => this.#draw());
     this.#keyboard = readKeys((key) => this.#press(key), this.#end);
-    process.on('SIGCONT', this.#resume);
+    process.on('SIGCONT', this.#resume).on('SIGTSTP', this.#suspend);
   }
 
   #draw(): void {
@@ -140,9 +144,9 @@ export class TopScreen {
       case 'repaint':
         return this.#screen?.forget();
       case 'suspend':
-        this.#screen?.close();
-        this.#keyboard?.release();
-        return void process.kill(process.pid, 'SIGTSTP');
+        return this.#suspend();
+      case 'read-call':
+        return void this.#readCall(order.approvalId).catch((error: unknown) => this.say(messageOf(error)));
       case 'carry-out':
         this.#carryOut(order.question).then(
           (message) => this.say(message),
@@ -151,22 +155,41 @@ export class TopScreen {
     }
   }
 
+  /** By ctrl-z, which a raw terminal does not turn into a signal, and by the signal itself: the shell gets its terminal back. */
+  readonly #suspend = (): void => {
+    this.#screen?.close();
+    this.#keyboard?.release();
+    process.off('SIGTSTP', this.#suspend);
+    process.kill(process.pid, 'SIGTSTP');
+    // Runs once it goes on; at once where nobody could continue it, because then the signal does nothing.
+    setTimeout(this.#resume, 0);
+  };
+
   /** A shell that stopped us has had the terminal meanwhile. */
   readonly #resume = (): void => {
     if (this.ended.aborted) return;
+    process.off('SIGTSTP', this.#suspend).on('SIGTSTP', this.#suspend);
     this.#screen?.close();
     this.#screen = this.#output.openScreen(() => this.#draw());
     this.#keyboard?.take();
     this.#draw();
   };
 
+  async #readCall(approvalId: string): Promise<void> {
+    if (this.#caisson === null) return this.say(OPENED_AGAIN);
+    const { call, what } = await this.#caisson.approval(approvalId);
+    const text = call?.text ?? `${what}\n\nThis is all that was recorded of it.`;
+    this.#state = takeCall(this.#state, approvalId, text, performance.now());
+    this.redraw();
+  }
+
   async #carryOut(question: Question): Promise<string> {
     const caisson = this.#caisson;
-    if (caisson === null) return 'The project is being opened again. Try it in a moment.';
+    if (caisson === null) return OPENED_AGAIN;
     if (question.kind === 'cancel')
       return `${question.runId} ${CANCEL_OUTCOMES[await caisson.cancel(question.runId)]}`;
     await caisson.decide(question.approvalId, question.kind);
-    return `${question.kind === 'allow' ? 'Allowed' : 'Denied'}: ${question.text}`;
+    return `${question.kind === 'allow' ? 'Allowed' : 'Denied'}: ${question.text.slice(0, MAX_SAID)}`;
   }
 
   /** The tail of the run whose page is open, and none without one. */

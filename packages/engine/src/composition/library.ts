@@ -19,6 +19,8 @@ import { followProject } from '../operations/follow-project.ts';
 import { followRunLog } from '../operations/follow-run-log.ts';
 import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
+import { createUnstoredRegistryApi } from '../operations/read-declared.ts';
+import { readApproval } from '../operations/read-approval.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
 import { readSpend } from '../operations/read-spend.ts';
 import { createRegistryApi } from '../operations/registry-api.ts';
@@ -48,7 +50,7 @@ export function createLibrary(engine: Engine, cwd: string, live: LiveConfig, bes
     checkConfig: () => live.reload(),
     runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
-    registry: createRegistryApi(engine, cwd),
+    registry: engine.hasFolder ? createRegistryApi(engine, cwd) : createUnstoredRegistryApi(engine, cwd),
     residents: createResidentsApi(engine),
     tokens: createTokensApi(engine),
     ...startsAndStops(engine, find, beside),
@@ -136,6 +138,7 @@ function reads(
   | 'saveOutputs'
   | 'questions'
   | 'approvals'
+  | 'approval'
   | 'decide'
   | 'sessions'
   | 'budget'
@@ -159,6 +162,7 @@ function reads(
     questions: (filter) => openQuestions(engine).list(filter),
     approvals: ({ all, ...page } = {}) =>
       Promise.resolve(listApprovals(ledger, { openOnly: all !== true, ...page })),
+    approval: (approval) => readApproval(engine, approval),
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
