@@ -121,10 +121,7 @@ function describeComments(at: () => Stage): void {
       await page.context().grantPermissions(['notifications']);
       await go('');
       await page.keyboard.press('?');
-      // It is on when the browser has agreed, which takes a moment.
-      const setting = page.getByLabel('Notify me on the desktop');
-      await setting.click();
-      await until('the setting is on', () => setting.isChecked());
+      await page.getByLabel('Notify me on the desktop').check();
       await page.keyboard.press('Escape');
 
       await go(`runs/${runs.rounds}/diff`);

@@ -13,8 +13,8 @@ export function describeLiveFilter(at: () => Stage): void {
       const older = await scene.start('--session', 'live', '--', 'sleep', '300');
       const newer = await scene.start('--session', 'live', '--', 'sleep', '301');
       const rows = page.getByRole('table', { name: 'Runs' }).locator('a[href^="/runs/"]');
-      const untilListed = (...ids: string[]) =>
-        expect
+      const untilListed = async (...ids: string[]): Promise<void> =>
+        await expect
           .poll(() => rows.evaluateAll((links) => links.map((link) => link.getAttribute('href'))), {
             timeout: SEEN_MS,
           })

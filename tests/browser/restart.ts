@@ -46,7 +46,10 @@ export function describeRestart(at: () => Stage): void {
       for (const tab of [page, other]) expect(await tab.getByText('the host did not answer').count()).toBe(0);
     },
   );
+  describeRotation(at);
+}
 
+function describeRotation(at: () => Stage): void {
   it('an open page stays signed in: its token is changed before it ends', { timeout: LIMIT_MS }, async () => {
     const { scene, page, go } = at();
     await go('pool');

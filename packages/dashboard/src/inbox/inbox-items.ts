@@ -14,8 +14,10 @@ export interface InboxSources {
   readonly failures: readonly ListedRun[];
   /** Finished runs with a patch that was not applied. */
   readonly work: readonly ListedRun[];
-  /** More calls or questions wait than are here. */
-  readonly isCut?: boolean;
+}
+
+export function idOfRun(kind: 'failure' | 'work', { runId }: ListedRun): string {
+  return `${kind}:${runId}`;
 }
 
 /** A call that waits has a deadline, so it comes first; the one that ends soonest at the top. */
@@ -27,8 +29,8 @@ export function buildInbox(sources: InboxSources, hidden: ReadonlySet<string>): 
       .toSorted((a, b) => a.deadlineAt.localeCompare(b.deadlineAt))
       .map((approval): InboxItem => ({ kind: 'approval', id: approval.approvalId, approval })),
     ...questions.map((question): InboxItem => ({ kind: 'question', id: question.questionId, question })),
-    ...sources.failures.map((run): InboxItem => ({ kind: 'failure', id: `failure:${run.runId}`, run })),
-    ...sources.work.map((run): InboxItem => ({ kind: 'work', id: `work:${run.runId}`, run })),
+    ...sources.failures.map((run): InboxItem => ({ kind: 'failure', id: idOfRun('failure', run), run })),
+    ...sources.work.map((run): InboxItem => ({ kind: 'work', id: idOfRun('work', run), run })),
   ];
   return items.filter(({ id }) => !hidden.has(id));
 }
