@@ -13,6 +13,7 @@ export function useNotificationSetting(): NotificationSetting {
   const [isOn, setIsOn] = useState(areNotificationsOn);
   const set = (wanted: boolean) => {
     if (!wanted) return keep(false);
+    setIsOn(true); // The box follows the click at once; a browser that refuses takes it back.
     void Notification.requestPermission().then((permission) => keep(permission === 'granted'));
   };
   const keep = (value: boolean) => {

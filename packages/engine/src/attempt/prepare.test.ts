@@ -20,7 +20,8 @@ test('an attempt has its workspace and a job file that only its user can read; d
 
 test('a repetition without the variables of the first request fails before anything is prepared', async () => {
   const { rooms } = await openRooms();
-  const run = await admit(rooms, { argv: ['true'], lackingEnv: ['ZONE'], continues: 'run_earlier' });
+  const { runId: earlier } = await admit(rooms, { argv: ['true'] });
+  const run = await admit(rooms, { argv: ['true'], lackingEnv: ['ZONE'], continues: earlier });
   expect(run.retries).toBe(0); // none of them would have it either
   const record = rooms.recorder.of(run.runId, run.trace);
   await expect(prepare(rooms, run, record, 1, new AbortController().signal)).rejects.toMatchObject({
