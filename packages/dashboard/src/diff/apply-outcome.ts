@@ -1,12 +1,26 @@
 /** What became of an apply, and what a person can choose next. */
 import type { ApplyChoice, ApplyResult } from '../api/answers.ts';
 import { plural } from '../ui/format.ts';
+import type { Doubt } from './doubts.ts';
 
 export interface ApplyOutcome {
   readonly tone: 'ok' | 'bad' | 'wait';
   readonly words: string;
   readonly files: readonly string[];
   readonly next?: { readonly label: string; readonly add: ApplyChoice };
+}
+
+/** A question before anything is sent. */
+export function describeDoubt(doubt: Doubt): { readonly words: string; readonly label: string } {
+  switch (doubt.kind) {
+    case 'check-failed':
+      return { words: 'Its check failed. Nothing was changed yet.', label: 'Apply it all the same' };
+    case 'other-repository':
+      return {
+        words: `The run worked on ${doubt.remote}, not on the files here. Nothing was changed yet.`,
+        label: 'Apply its patch to the files here',
+      };
+  }
 }
 
 export function describeOutcome(result: ApplyResult): ApplyOutcome {

@@ -5,14 +5,16 @@ import { useAction } from '../live/use-action.ts';
 import { showControls } from '../ui/agent-text.tsx';
 import { plural } from '../ui/format.ts';
 import { Notice, ProblemNotice } from '../ui/notices.tsx';
-import { describeOutcome } from './apply-outcome.ts';
+import { describeDoubt, describeOutcome } from './apply-outcome.ts';
 import { chooseAll, NOTHING_CHOSEN, toOnly, type Choice } from './choice.ts';
+import type { Doubt } from './doubts.ts';
 import type { PatchFile } from './parse-patch.ts';
 
 interface ApplyPanelProps {
   readonly runId: string;
   readonly files: readonly PatchFile[];
   readonly choice: Choice;
+  readonly doubts: readonly Doubt[];
   readonly appliedAt?: string | undefined;
   onChoose(choice: Choice): void;
 }
@@ -22,16 +24,30 @@ interface Tried {
   readonly options: ApplyChoice;
 }
 
-export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyPanelProps) {
+/** What was pressed for one choice of files. For another choice nothing of it counts: its risks were never shown. */
+interface Pressed {
+  readonly choice: Choice;
+  readonly accepted: readonly Doubt[];
+  readonly tried: Tried | null;
+}
+
+export function ApplyPanel({ runId, files, choice, doubts, appliedAt, onChoose }: ApplyPanelProps) {
   const { client } = useApp();
   const action = useAction();
-  const [tried, setTried] = useState<Tried | null>(null);
-  const apply = (options: ApplyChoice) =>
+  const [last, setPressed] = useState<Pressed | null>(null);
+  const pressed = last?.choice === choice ? last : null;
+  const send = (options: ApplyChoice, accepted: readonly Doubt[]) =>
     void action.run(async () => {
       const only = toOnly(choice, files);
       const body = { ...options, ...(only === undefined ? {} : { only }) };
-      setTried({ result: await client.send<ApplyResult>('POST', `/v1/runs/${runId}/apply`, body), options });
+      const result = await client.send<ApplyResult>('POST', `/v1/runs/${runId}/apply`, body);
+      setPressed({ choice, accepted, tried: { result, options } });
     });
+  const accept = (accepted: readonly Doubt[]) => {
+    if (accepted.length === doubts.length) send({}, accepted);
+    else setPressed({ choice, accepted, tried: null });
+  };
+  const doubt = pressed?.tried === null ? doubts[pressed.accepted.length] : undefined;
   const isNothing = choice.size === 0;
   return (
     <div className="apply" role="region" aria-label="Apply">
@@ -40,7 +56,7 @@ export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyP
           type="button"
           className="primary"
           disabled={isNothing || action.isBusy}
-          onClick={() => apply({})}
+          onClick={() => accept([])}
         >
           Apply {plural(choice.size, 'file')}
         </button>
@@ -58,17 +74,50 @@ export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyP
         </span>
       </div>
       <ProblemNotice problem={action.problem} onClose={action.clear} />
-      {tried === null ? null : (
-        <Outcome tried={tried} isBusy={action.isBusy} onNext={(add) => apply({ ...tried.options, ...add })} />
+      {doubt === undefined || pressed === null ? null : (
+        <DoubtNotice
+          doubt={doubt}
+          isBusy={action.isBusy}
+          onAccept={() => accept([...pressed.accepted, doubt])}
+        />
+      )}
+      {pressed?.tried == null ? null : (
+        <Outcome
+          tried={pressed.tried}
+          isBusy={action.isBusy}
+          onNext={(options) => send(options, pressed.accepted)}
+        />
       )}
     </div>
+  );
+}
+
+interface DoubtProps {
+  readonly doubt: Doubt;
+  readonly isBusy: boolean;
+  onAccept(): void;
+}
+
+function DoubtNotice({ doubt, isBusy, onAccept }: DoubtProps) {
+  const { words, label } = describeDoubt(doubt);
+  return (
+    <Notice tone="wait">
+      <p>
+        <strong>{showControls(words)}</strong>
+      </p>
+      <div className="actions">
+        <button type="button" className="danger" disabled={isBusy} onClick={onAccept}>
+          {label}
+        </button>
+      </div>
+    </Notice>
   );
 }
 
 interface OutcomeProps {
   readonly tried: Tried;
   readonly isBusy: boolean;
-  onNext(add: ApplyChoice): void;
+  onNext(options: ApplyChoice): void;
 }
 
 function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
@@ -85,7 +134,12 @@ function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
       </ul>
       {next === undefined ? null : (
         <div className="actions">
-          <button type="button" className="danger" disabled={isBusy} onClick={() => onNext(next.add)}>
+          <button
+            type="button"
+            className="danger"
+            disabled={isBusy}
+            onClick={() => onNext({ ...tried.options, ...next.add })}
+          >
             {next.label}
           </button>
         </div>

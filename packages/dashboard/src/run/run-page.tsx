@@ -1,5 +1,6 @@
 import type { DispatchResult } from '@caisson/protocol';
 import { DiffTab } from '../diff/diff-tab.tsx';
+import { findDoubts } from '../diff/doubts.ts';
 import { useRunEvents, type RunStory } from '../live/use-run-events.ts';
 import { LogTab } from '../log/log-tab.tsx';
 import { Link } from '../router/link.tsx';
@@ -62,7 +63,7 @@ function RunHead({ run, task }: { run: DispatchResult; task: string }) {
       <div className="actions">
         <StatusBadge status={run.status} note={run.live?.phase} />
         <code className="faint">{run.runId}</code>
-        <span className="faint">{formatRunCost(run, '')}</span>
+        <span className="faint small">{formatRunCost(run, '')}</span>
       </div>
       <h1>{showControls(firstLine(task === '' ? run.runId : task, 160))}</h1>
     </div>
@@ -91,6 +92,7 @@ function TabBody({ tab, run, story, task }: BodyProps) {
           runId={run.runId}
           task={task}
           isEnded={isEnded}
+          doubts={findDoubts(run)}
           appliedAt={run.applied?.at}
           continues={findAccepted(story.events)?.continues}
         />
