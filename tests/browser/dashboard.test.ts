@@ -9,7 +9,9 @@ import { describeLiveFilter } from './live-filter.ts';
 import { describeLongLists } from './long-lists.ts';
 import { describeManyRuns } from './many-runs.ts';
 import { openStage, type Stage } from './open-page.ts';
+import { describeResidents } from './residents.ts';
 import { describeRestart } from './restart.ts';
+import { describeTaking } from './taking.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -21,6 +23,8 @@ const at = () => stage;
 describeAccess(at);
 describeDecisions(at);
 describeDeeds(at);
+describeTaking(at);
+describeResidents(at);
 describeLiveFilter(at);
 describeHostile(at);
 describeAttacks(at);

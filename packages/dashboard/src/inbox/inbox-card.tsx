@@ -3,11 +3,11 @@ import type { Approval, ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { firstLine, formatAgo, formatRunCost, formatTime } from '../ui/format.ts';
-import { AgentText } from '../ui/agent-text.tsx';
+import { AgentText, showControls } from '../ui/agent-text.tsx';
 import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { CardHead } from './card-head.tsx';
-import type { InboxItem } from './inbox-items.ts';
+import { placeOfRun, type InboxItem } from './inbox-items.ts';
 import { QuestionBody } from './question-body.tsx';
 
 interface CardProps {
@@ -70,8 +70,9 @@ function ApprovalBody({ approval, isBusy, onDecide }: ApprovalProps) {
   const { tool, what, actionClass, deadlineAt, runId, requestedAt } = approval;
   return (
     <>
-      <CardHead badge={<Badge tone="wait">approval</Badge>} runId={runId} at={requestedAt}>
-        Allow <code>{tool}</code>? <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
+      <CardHead badge={<Badge tone="wait">approval</Badge>} place={placeOfRun(runId)} at={requestedAt}>
+        Allow <code>{showControls(tool)}</code>?{' '}
+        <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
       </CardHead>
       <AgentText text={what} label="The whole call" />
       <div className="actions">
@@ -94,10 +95,10 @@ function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
     <>
       <CardHead
         badge={<StatusBadge status={run.status} />}
-        runId={run.runId}
+        place={placeOfRun(run.runId)}
         at={run.endedAt ?? run.acceptedAt}
       >
-        {firstLine(run.description)}
+        {showControls(firstLine(run.description))}
       </CardHead>
       {run.failure === undefined ? null : (
         <>
@@ -126,10 +127,10 @@ function WorkBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
     <>
       <CardHead
         badge={<StatusBadge status={run.status} />}
-        runId={run.runId}
+        place={placeOfRun(run.runId)}
         at={run.endedAt ?? run.acceptedAt}
       >
-        {firstLine(run.description)}
+        {showControls(firstLine(run.description))}
       </CardHead>
       <p className="faint">
         Its work is not in your files yet. {checkWords(run.checkPassed)} Cost: {formatRunCost(run)}.

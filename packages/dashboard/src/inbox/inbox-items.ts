@@ -1,6 +1,8 @@
 /** What needs a person, in the order in which it is urgent. */
 import type { Question } from '@caisson/protocol';
 import type { Approval, ListedRun } from '../api/answers.ts';
+import { runPath } from '../router/route.ts';
+import { shortId } from '../ui/format.ts';
 
 export type InboxItem =
   | { readonly kind: 'approval'; readonly id: string; readonly approval: Approval }
@@ -18,6 +20,39 @@ export interface InboxSources {
 
 export function idOfRun(kind: 'failure' | 'work', { runId }: ListedRun): string {
   return `${kind}:${runId}`;
+}
+
+/** Where an entry comes from. */
+export interface Place {
+  readonly path: string;
+  readonly name: string;
+}
+
+export function placeOfRun(runId: string): Place {
+  return { path: runPath(runId), name: shortId(runId) };
+}
+
+/** A thread of a workflow asks in its own name: it is no run, and has no page of its own. */
+export function placeOfQuestion({ runId }: Question): Place {
+  return isOfThread({ runId }) ? { path: '/residents', name: shortId(runId) } : placeOfRun(runId);
+}
+
+export function isOfThread({ runId }: Pick<Question, 'runId'>): boolean {
+  return runId.startsWith('thread_');
+}
+
+/** What Enter opens. */
+export function pathOf(item: InboxItem): string {
+  switch (item.kind) {
+    case 'approval':
+      return runPath(item.approval.runId);
+    case 'question':
+      return placeOfQuestion(item.question).path;
+    case 'failure':
+      return runPath(item.run.runId);
+    case 'work':
+      return runPath(item.run.runId, 'diff');
+  }
 }
 
 /** A call that waits has a deadline, so it comes first; the one that ends soonest at the top. */

@@ -3,12 +3,11 @@ import { useApp } from '../live/app-context.ts';
 import { useAction } from '../live/use-action.ts';
 import { Link } from '../router/link.tsx';
 import { navigate } from '../router/location.ts';
-import { runPath } from '../router/route.ts';
 import { useKeys } from '../ui/keys.ts';
 import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { MAX_LOOKED } from './find-ended.ts';
 import { useHiddenEntries } from './hidden-entries.ts';
-import { buildInbox, type InboxItem } from './inbox-items.ts';
+import { buildInbox, pathOf, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
 import { LateEntries } from './late-entries.tsx';
 import { useArranged } from './use-arranged.ts';
@@ -145,17 +144,4 @@ function useInboxKeys(items: readonly InboxItem[], chosen: string | null, deeds:
     else return false;
     return true;
   });
-}
-
-export function pathOf(item: InboxItem): string {
-  switch (item.kind) {
-    case 'approval':
-      return runPath(item.approval.runId);
-    case 'question':
-      return runPath(item.question.runId);
-    case 'failure':
-      return runPath(item.run.runId);
-    case 'work':
-      return runPath(item.run.runId, 'diff');
-  }
 }
