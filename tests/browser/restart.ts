@@ -36,14 +36,14 @@ export function describeRestart(at: () => Stage): void {
       const open = async (tab: Page, name: string): Promise<void> => {
         await tab.getByText('The host does not answer').waitFor({ timeout: SEEN_MS });
         await tab.getByRole('link', { name, exact: true }).click();
-        await tab.getByText('the host did not answer').waitFor({ timeout: SEEN_MS });
+        await tab.getByText('The host did not answer').waitFor({ timeout: SEEN_MS });
       };
       await open(page, 'Costs');
       await open(other, 'Runs');
       await scene.project.caisson('up', '-d');
       await page.getByText('of 500 tool calls').waitFor({ timeout: SEEN_MS });
       await other.getByRole('table', { name: 'Runs' }).waitFor({ timeout: SEEN_MS });
-      for (const tab of [page, other]) expect(await tab.getByText('the host did not answer').count()).toBe(0);
+      for (const tab of [page, other]) expect(await tab.getByText('The host did not answer').count()).toBe(0);
     },
   );
   describeRotation(at);

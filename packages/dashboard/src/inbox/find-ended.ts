@@ -56,7 +56,7 @@ async function findRuns(
   for await (const page of pages) {
     if (looked >= MAX_LOOKED) return { runs, rest: 'unseen' };
     looked += page.length;
-    const areFitting = await Promise.all(page.map(fits));
+    const areFitting = await Promise.all(page.map(async (run) => await fits(run)));
     runs.push(...page.filter((_, index) => areFitting[index]));
     if (runs.length > MAX_FOUND) return { runs: runs.slice(0, MAX_FOUND), rest: 'more' };
   }

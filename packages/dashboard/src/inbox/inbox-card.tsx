@@ -133,7 +133,8 @@ function WorkBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
         {showControls(firstLine(run.description))}
       </CardHead>
       <p className="faint">
-        Its work is not in your files yet. {checkWords(run.checkPassed)} Cost: {formatRunCost(run)}.
+        Its work is not in your files yet. <CheckWords checkPassed={run.checkPassed} /> Cost:{' '}
+        {formatRunCost(run)}.
       </p>
       <div className="actions">
         <Link className="button primary" to={runPath(run.runId, 'diff')}>
@@ -153,7 +154,7 @@ function HideButton({ onHide }: { onHide: () => void }) {
   );
 }
 
-function checkWords(checkPassed: boolean | undefined): string {
+function CheckWords({ checkPassed }: { checkPassed: boolean | undefined }) {
   if (checkPassed === undefined) return 'It was not checked.';
-  return checkPassed ? 'Its check passed.' : 'Its check failed.';
+  return checkPassed ? 'Its check passed.' : <strong className="bad">Its check failed.</strong>;
 }

@@ -9,10 +9,10 @@ import { RUN_TABS, runPath, type RunTab } from '../router/route.ts';
 import { isUnderWay } from '../runs/run-status-names.ts';
 import { TimelineTab } from '../timeline/timeline-tab.tsx';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatRunCost, plural } from '../ui/format.ts';
+import { firstLine, formatRunCost, plural, shortId } from '../ui/format.ts';
 import { useKeys } from '../ui/keys.ts';
 import { Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { findAccepted } from './asked.ts';
 import { EvidenceTab } from './evidence-tab.tsx';
 import { OverviewTab } from './overview-tab.tsx';
@@ -30,7 +30,13 @@ export function RunPage({ runId, tab }: { runId: string; tab: RunTab }) {
   if (run === null)
     return (
       <div className="page">
+        <h1>Run {showControls(shortId(runId))}</h1>
         {problem === null ? <Loading what="the run" /> : <ProblemNotice problem={problem} />}
+        {problem?.status === 404 ? (
+          <p>
+            <Link to="/runs">All runs</Link> of this project.
+          </p>
+        ) : null}
       </div>
     );
   const task = findAccepted(story.events)?.task.description ?? '';
@@ -61,7 +67,8 @@ function RunHead({ run, task }: { run: DispatchResult; task: string }) {
   return (
     <div className="run-title">
       <div className="actions">
-        <StatusBadge status={run.status} note={run.live?.phase} />
+        <StatusBadge status={run.status} note={run.live?.phase} isHeld={run.waitsFor !== undefined} />
+        {run.result?.verify?.passed === false ? <Badge tone="bad">check failed</Badge> : null}
         <code className="faint">{run.runId}</code>
         <span className="faint small">{formatRunCost(run, '')}</span>
       </div>

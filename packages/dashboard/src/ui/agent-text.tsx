@@ -39,3 +39,8 @@ export function showControls(text: string): string {
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
   });
 }
+
+/** What a program printed, without the colours that it chose for a terminal. Not for what a person decides about. */
+export function withoutStyles(text: string): string {
+  return text.replaceAll(/\u001b\[[0-9;:]*m/g, '');
+}
