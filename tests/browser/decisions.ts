@@ -61,6 +61,7 @@ function describeCalls(at: () => Stage): void {
       const third = await startCall(at());
       await calls.first().waitFor({ timeout: SEEN_MS });
       await showLate(page);
+      await calls.locator('[aria-busy="false"]').first().waitFor({ timeout: SEEN_MS }); // all of the call is there
       await page.keyboard.press('a');
       expect([sent.length, await chosen.count()]).toEqual([2, 0]);
       await page.keyboard.press('j');

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
 import { createProject, finish, parseLines, until, type Project } from './project.ts';
 import { openTerminal } from './on-terminal.ts';
+import { openVisit } from './visit.ts';
 
 const LIMIT_MS = 120_000;
 
@@ -287,6 +288,49 @@ describe('the gate', () => {
     expect((await project.caisson('diff', runId)).stdout).toContain('deleted file');
   });
 
+  test(
+    'all that a held call was given can be read, from a shell and over HTTP',
+    { timeout: LIMIT_MS },
+    async () => {
+      const middle = 'the middle of a long file, with a \u001b[2J';
+      const lines = Array.from({ length: 400 }, (_, line) => (line === 200 ? middle : `line ${line}`));
+      const command = `cat > notes.txt <<'END'\n${lines.join('\n')}\nEND\nrm -rf old`;
+      const server = await startModelServer({ script: [run(command), { say: 'Done.' }] });
+      const project = await createScripted(server, { runtime: 'native' });
+      await project.trust();
+      const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
+      const asked = await running.seen('approval.requested');
+      const id = String(asked['approvalId']);
+      expect(asked['what']).not.toContain('the middle');
+      expect(asked['call']).toMatchObject({ ref: expect.any(String), leftOut: 0 });
+      const shown = await project.caisson('approvals', id);
+      expect(shown.stdout).toContain('    line 199\n      the middle of a long file, with a \\u001b[2J\n');
+      expect(shown.stdout).toContain(`\n  caisson approve ${id}\n`);
+      const whole = JSON.parse(
+        (await project.caisson('approvals', 'latest', '-o', 'json')).stdout,
+      ) as unknown;
+      expect(whole).toMatchObject({
+        approvalId: id,
+        call: { text: expect.stringContaining(middle), leftOut: 0 },
+      });
+      const visit = await openVisit(project);
+      onTestFinished(async () => void (await project.caisson('down', '--now')));
+      const answer = await visit.ask('GET', `/v1/approvals/${id}`, {
+        token: await visit.createToken('read'),
+      });
+      expect(answer.json()).toEqual(whole);
+      const none = await visit.ask('GET', '/v1/approvals/approval_none');
+      expect([none.status, none.json()['code']]).toEqual([409, 'APPROVAL_CLOSED']);
+      expect((await project.caisson('approvals', '--all', id)).code).toBe(2);
+      await project.caisson('deny', id);
+      expect((await running.ended).code).toBe(0);
+      await project.caisson('gc', '--older-than', '0s');
+      expect((await project.caisson('approvals', id)).stdout).toContain('the middle');
+      await project.caisson('forget', String(asked['runId']));
+      expect((await project.caisson('approvals', id)).stdout).toContain('all that was recorded');
+    },
+  );
+
   test('a waiting call without a decision is denied at its deadline', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([run('rm -rf README.md ..data'), { say: 'Still here.' }], {
       more: 'questions: { approvalDeadline: 500ms }',
@@ -295,7 +339,7 @@ describe('the gate', () => {
     const line = ['run', 'clean up', '--agent', 'bare', '--mode', 'full-auto', '-o', 'json'];
     const { stdout, stderr } = await project.caisson(...line);
     expect(stderr).toMatch(
-      /waits for your decision: Bash: rm -rf README\.md \.\.data\n.*: caisson approve approval_\w+\n.*: caisson deny approval_\w+\n {2}without an answer it is denied in \d+ ms/,
+      /waits for your decision: Bash: rm -rf README\.md \.\.data\n.*: caisson approvals approval_\w+\n.*: caisson approve approval_\w+\n.*: caisson deny approval_\w+\n {2}without an answer it is denied in \d+ ms/,
     );
     const ended = JSON.parse(stdout) as DispatchResult;
     expect(ended).toMatchObject({ status: 'done', reply: 'Still here.' });

@@ -1,7 +1,8 @@
 /** Where nobody can be asked, in every format: which call waits, how it is answered, and what happens without an answer. */
-import { shellQuote, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
+import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import { canAsk } from './ask-on-terminal.ts';
 import { formatDuration } from './format-values.ts';
+import { hintWhole, placeOf } from './hint-whole.ts';
 import type { Output } from './output.ts';
 import type { Lines } from './painted.ts';
 
@@ -29,14 +30,13 @@ const WORDS = {
   ending: () => 'not decided, because the run ends',
 } as const;
 
-function describeWaiting(
-  { approvalId, what, at, deadlineAt }: EnvelopeOf<'approval.requested'>,
-  stateDir: string | undefined,
-): Lines {
-  const place = stateDir === undefined ? '' : ` --state-dir ${shellQuote(stateDir)}`;
+function describeWaiting(asked: EnvelopeOf<'approval.requested'>, stateDir: string | undefined): Lines {
+  const { approvalId, what, at, deadlineAt } = asked;
+  const place = placeOf(stateDir);
   const time = formatDuration(Date.parse(deadlineAt) - Date.parse(at));
   return [
     `waits for your decision: ${what}`,
+    ...hintWhole(asked, stateDir),
     `  allow it, from another shell in this folder: caisson approve ${approvalId}${place}`,
     `  or deny it: caisson deny ${approvalId}${place}`,
     `  without an answer it is denied in ${time}, and the agent goes on without it`,

@@ -9,7 +9,8 @@ import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
-import { line, type Line } from './painted.ts';
+import { line, type Line, type Lines } from './painted.ts';
+import { hintWhole } from './hint-whole.ts';
 
 export type Decide = (approvalId: string, decision: ApprovalDecision) => Promise<unknown>;
 
@@ -24,11 +25,11 @@ const INTERRUPT = 3;
 export function createTerminalAsker(
   output: Output,
   decide: Decide,
-  input: NodeJS.ReadStream = process.stdin,
+  { input = process.stdin, stateDir }: { input?: NodeJS.ReadStream; stateDir?: string | undefined } = {},
 ): TerminalAsker {
   if (!output.isInteractive || output.format !== 'human' || !input.isTTY)
     return { receive: () => undefined, stop: () => undefined };
-  const open: { id: string; what: string }[] = [];
+  const open: { id: string; lines: Lines }[] = [];
   const drain = createDrain(input);
   const ask = (): void => {
     const [first] = open;
@@ -39,7 +40,7 @@ export function createTerminalAsker(
       input.pause();
       return;
     }
-    output.note(line`${output.style.bold('Allow?')} ${first.what}`);
+    output.note(first.lines);
     drain.start((hasDropped) => {
       const dropped = hasDropped ? 'What was typed before is ignored. ' : '';
       output.prompt(`${dropped}y allows it, anything else denies it  [y/N] `);
@@ -58,7 +59,8 @@ export function createTerminalAsker(
   return {
     receive(event) {
       if (event.type === 'approval.requested') {
-        open.push({ id: event.approvalId, what: event.what });
+        const lines = [line`${output.style.bold('Allow?')} ${event.what}`, ...hintWhole(event, stateDir)];
+        open.push({ id: event.approvalId, lines });
         if (open.length === 1) ask();
       }
       if (event.type !== 'approval.decided') return;

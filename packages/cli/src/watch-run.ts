@@ -100,7 +100,7 @@ async function follow(
   const joined = await findLive?.(handle.runId);
   const view = createLiveView(output, handle.runId, definedOnly({ detail, joined }));
   const beside: Output = { ...output, note: view.note };
-  const asker = createTerminalAsker(beside, decide);
+  const asker = createTerminalAsker(beside, decide, { stateDir });
   const announce = createApprovalAnnouncer(beside, stateDir);
   onReady(beside);
   if (handle.isEarlier === true)

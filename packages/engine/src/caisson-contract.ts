@@ -18,6 +18,7 @@ import type { CancelOutcome } from './operations/cancel-run.ts';
 import type { GarbageOptions, GarbageReport } from './operations/garbage-report.ts';
 import type { ProjectUsage } from './operations/measure-usage.ts';
 import type { LogName } from './operations/read-run-log.ts';
+import type { WholeApproval } from './operations/read-approval.ts';
 import type { RegistryApi } from './operations/registry-api.ts';
 import type { ResidentsApi } from './operations/residents-contract.ts';
 import type { ListedRun } from './operations/list-runs.ts';
@@ -165,6 +166,8 @@ export interface Caisson {
   answer(question: string, answer: string, given?: GivenVariables): Promise<RunHandle | null>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
   approvals(filter?: Page & { readonly all?: boolean }): Promise<readonly ApprovalRow[]>;
+  /** A call that waits or waited, named as for `decide`, with all that it was given. */
+  approval(approval: string): Promise<WholeApproval>;
   /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
   decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
   readonly residents: ResidentsApi;

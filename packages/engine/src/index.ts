@@ -56,6 +56,7 @@ export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { listPricedModels, PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
 export type { ListedName, RegistryApi, ShownName } from './operations/registry-api.ts';
 export type { DiffLine, Registration, RegistryVersion } from './registry/index.ts';
+export type { WholeApproval } from './operations/read-approval.ts';
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';

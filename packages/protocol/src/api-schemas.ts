@@ -104,6 +104,8 @@ export const ApiInputs = {
     force: z.optional(z.boolean()),
     allowRisky: z.optional(z.boolean()),
     allowOutsideScope: z.optional(z.boolean()),
+    evenIfCheckFailed: z.optional(z.boolean()),
+    here: z.optional(z.boolean()),
   }),
   cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
   send: z.strictObject({ ...named, body: z.string() }),
@@ -138,6 +140,7 @@ export const ApiInputs = {
     ),
   }),
   approvals: z.strictObject({ all: z.optional(textFlag()), ...page() }),
+  approval: z.strictObject({ approval: z.string() }),
   decide: z.strictObject({ approval: z.string(), decision: z.enum(['allow', 'deny']) }),
   spend: z.strictObject({
     session: z.optional(z.string()),

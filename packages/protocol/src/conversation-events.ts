@@ -3,6 +3,14 @@ import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { Timestamp } from './ids.ts';
 
+/** All that a waiting call was given, redacted, as a blob of text. */
+const StoredCall = z.object({
+  ref: z.string(),
+  characters: z.int(),
+  /** Characters of the call that were too many for it; the text has a mark in their place. */
+  leftOut: z.int(),
+});
+
 export const conversationEvents = {
   'question.asked': {
     version: 1,
@@ -41,6 +49,7 @@ export const conversationEvents = {
       deadlineAt: Timestamp,
       /** The worker's own id of its request. */
       requestId: z.optional(z.string()),
+      call: z.optional(StoredCall),
     }),
   },
   'approval.decided': {

@@ -3,7 +3,8 @@
  *
  * PK1  Nothing is cancelled, allowed or denied by one key: a page shows what it is about, and `y` confirms it.
  * PK2  What is typed in the first moment of that page was typed before it was read, and does nothing.
- * PK3  `y` counts only when the last line of a long call has been on the screen.
+ * PK3  `y` counts only when the last line of a long call has been on the screen. A call is allowed only once all of it has
+ *      been read from the record: the list has its first words.
  */
 import type { ScreenSize } from '../full-screen.ts';
 import { confirmRoom, countConfirmLines } from './confirm-page.ts';
@@ -23,6 +24,7 @@ import {
 /** What the key asks of the world. */
 export type Order =
   | { readonly kind: 'quit' | 'suspend' | 'repaint' }
+  | { readonly kind: 'read-call'; readonly approvalId: string }
   | { readonly kind: 'carry-out'; readonly question: Question };
 
 export interface Pressed {
@@ -82,7 +84,7 @@ function pressInTable(state: TopState, key: Key, context: KeyContext): Pressed {
   const turn = TABLE_KEYS[key];
   if (turn !== undefined) return { state: turn(state) };
   if (key === 'q') return { state, order: { kind: 'quit' } };
-  return { state: ask(state, key, context.nowMs, { kind: 'table' }) };
+  return ask(state, key, context.nowMs, { kind: 'table' });
 }
 
 const TABLE_KEYS: Readonly<Record<Key, (state: TopState) => TopState>> = {
@@ -133,13 +135,13 @@ function pressInRun(state: TopState, page: RunPage, key: Key, context: KeyContex
     const tail = TAILS[(TAILS.indexOf(page.tail) + 1) % TAILS.length] ?? 'events';
     return { state: { ...state, page: { ...page, tail, up: 0 } } };
   }
-  return { state: ask({ ...state, selected: page.runId }, key, context.nowMs, page) };
+  return ask({ ...state, selected: page.runId }, key, context.nowMs, page);
 }
 
 /** PK1 */
-function ask(state: TopState, key: Key, nowMs: number, back: { readonly kind: 'table' } | RunPage): TopState {
+function ask(state: TopState, key: Key, nowMs: number, back: { readonly kind: 'table' } | RunPage): Pressed {
   const run = findSelected(state);
-  if (run === undefined || !['c', 'a', 'd'].includes(key)) return state;
+  if (run === undefined || !['c', 'a', 'd'].includes(key)) return { state };
   const { runId, waitsFor, status } = run;
   const confirm = (question: Question): TopState => ({
     ...state,
@@ -147,21 +149,22 @@ function ask(state: TopState, key: Key, nowMs: number, back: { readonly kind: 't
   });
   if (key === 'c') {
     if (status === 'queued' || status === 'running')
-      return confirm({ kind: 'cancel', runId, text: run.description });
-    return { ...state, message: 'This run has ended.' };
+      return { state: confirm({ kind: 'cancel', runId, text: run.description }) };
+    return { state: { ...state, message: 'This run has ended.' } };
   }
-  if (waitsFor?.kind === 'approval')
-    return confirm({
-      kind: key === 'a' ? 'allow' : 'deny',
-      runId,
-      approvalId: waitsFor.id,
-      text: waitsFor.text,
-    });
+  if (waitsFor?.kind === 'approval') {
+    const { id: approvalId, text } = waitsFor;
+    const kind = key === 'a' ? 'allow' : 'deny';
+    return {
+      state: confirm({ kind, runId, approvalId, text, isWhole: false }),
+      order: { kind: 'read-call', approvalId },
+    };
+  }
   const message =
     waitsFor === undefined
       ? 'No call of this run waits for a decision.'
       : `It asks a question. Answer it from a shell: caisson answer ${runId} "…"`;
-  return { ...state, message };
+  return { state: { ...state, message } };
 }
 
 function pressInConfirm(
@@ -179,6 +182,8 @@ function pressInConfirm(
   if (context.nowMs - page.askedMs < UNREAD_MS) return { state }; // PK2
   const done: TopState = { ...state, page: page.back, message: '' };
   if (key !== 'y' && key !== 'Y') return { state: done };
+  if (page.question.kind === 'allow' && !page.question.isWhole)
+    return { state: { ...state, message: 'The whole call has not been read yet.' } }; // PK3
   if (page.scroll < last) return { state: { ...state, message: 'Read to its end first: down, page down.' } }; // PK3
   return { state: done, order: { kind: 'carry-out', question: page.question } };
 }

@@ -10,11 +10,15 @@ import type { Key } from './parse-keys.ts';
 import { pressKey, type Order } from './press-key.ts';
 import { readKeys, type Keyboard } from './read-keys.ts';
 import { tailRun, type Tail } from './tail-run.ts';
-import { takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
+import { takeCall, takeData, type Question, type RunPage, type TopData, type TopState } from './top-state.ts';
 
 const REDRAW_MS = 500;
 /** What would end the process at once otherwise, and leave its screen; those that ask it to stop are in stop-signals.ts. */
 const DEADLY = ['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR2', 'SIGXCPU', 'SIGVTALRM'] as const;
+
+const OPENED_AGAIN = 'The project is being opened again. Try it in a moment.';
+/** Of a call, in a message of one line. */
+const MAX_SAID = 500;
 
 export class TopScreen {
   #state: TopState;
@@ -143,6 +147,8 @@ export class TopScreen {
         this.#screen?.close();
         this.#keyboard?.release();
         return void process.kill(process.pid, 'SIGTSTP');
+      case 'read-call':
+        return void this.#readCall(order.approvalId).catch((error: unknown) => this.say(messageOf(error)));
       case 'carry-out':
         this.#carryOut(order.question).then(
           (message) => this.say(message),
@@ -160,13 +166,21 @@ export class TopScreen {
     this.#draw();
   };
 
+  async #readCall(approvalId: string): Promise<void> {
+    if (this.#caisson === null) return this.say(OPENED_AGAIN);
+    const { call, what } = await this.#caisson.approval(approvalId);
+    const text = call?.text ?? `${what}\n\nThis is all that was recorded of it.`;
+    this.#state = takeCall(this.#state, approvalId, text, performance.now());
+    this.redraw();
+  }
+
   async #carryOut(question: Question): Promise<string> {
     const caisson = this.#caisson;
-    if (caisson === null) return 'The project is being opened again. Try it in a moment.';
+    if (caisson === null) return OPENED_AGAIN;
     if (question.kind === 'cancel')
       return `${question.runId} ${CANCEL_OUTCOMES[await caisson.cancel(question.runId)]}`;
     await caisson.decide(question.approvalId, question.kind);
-    return `${question.kind === 'allow' ? 'Allowed' : 'Denied'}: ${question.text}`;
+    return `${question.kind === 'allow' ? 'Allowed' : 'Denied'}: ${question.text.slice(0, MAX_SAID)}`;
   }
 
   /** The tail of the run whose page is open, and none without one. */

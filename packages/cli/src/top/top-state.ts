@@ -21,6 +21,8 @@ export type Question =
       readonly runId: string;
       readonly approvalId: string;
       readonly text: string;
+      /** False while `text` is only its first words, and the rest is being read. */
+      readonly isWhole: boolean;
     };
 
 export const TAILS = ['events', 'stdout', 'stderr'] as const;
@@ -82,6 +84,18 @@ export function takeData(state: TopState, data: TopData): TopState {
   const rows = listShown(next);
   if (rows.some(({ runId }) => runId === state.selected)) return next;
   return { ...next, selected: rows[Math.min(Math.max(place, 0), rows.length - 1)]?.runId ?? null };
+}
+
+/** The whole call, for the page that asks about it; it is read from its beginning. */
+export function takeCall(state: TopState, approvalId: string, text: string, nowMs: number): TopState {
+  const { page } = state;
+  if (page.kind !== 'confirm' || page.question.kind === 'cancel') return state;
+  const { question } = page;
+  if (question.approvalId !== approvalId) return state;
+  return {
+    ...state,
+    page: { ...page, question: { ...question, text, isWhole: true }, askedMs: nowMs, scroll: 0 },
+  };
 }
 
 /** The runs of the table, in its order. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { render, STYLE, widthOfLine } from '../painted.ts';
 import { drawTop, formatOnce } from './draw-top.ts';
 import { pressKey, type Order } from './press-key.ts';
-import { createTopState, listShown, SORTS, takeData, type TopState } from './top-state.ts';
+import { createTopState, listShown, SORTS, takeCall, takeData, type TopState } from './top-state.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 const SIZE = { rows: 12, columns: 120 };
@@ -92,13 +92,19 @@ test('the selection stays with its run while rows move, and goes to its place wh
   expect(press(stateOf(), 'end').state.selected).toBe(id(1));
 });
 
+/** As the screen does it once the call has been read from the record. */
+const withCall = (state: TopState, text: string): TopState => takeCall(state, 'approval_x', text, 0);
+
 test('nothing is allowed, denied or cancelled before y, and y names what was shown, whatever comes meanwhile', () => {
   const asked = press(stateOf(), 'a');
-  expect(asked.orders).toEqual([]);
+  expect(asked.orders).toEqual([{ kind: 'read-call', approvalId: 'approval_x' }]);
   expect(draw(asked.state).join('\n')).toMatch(/^Allow this call\?\n.*\n\n {2}Bash: rm -rf old\n/);
   expect(press(asked.state, 'ignored', 'n').orders).toEqual([]);
-  const other = takeData(asked.state, { runs: [held('Bash: another'), run(9)], residents: null });
-  const question = { kind: 'allow', runId: id(3), approvalId: 'approval_x', text: 'Bash: rm -rf old' };
+  const whole = withCall(asked.state, 'Bash:\n  command: rm -rf old');
+  expect(draw(whole).join('\n')).toContain('command: rm -rf old');
+  const other = takeData(whole, { runs: [held('Bash: another'), run(9)], residents: null });
+  const text = 'Bash:\n  command: rm -rf old';
+  const question = { kind: 'allow', runId: id(3), approvalId: 'approval_x', text, isWhole: true };
   const confirm = (state: TopState) => pressKey(state, 'y', { nowMs: 5000, size: SIZE, tailLines: 0 });
   expect(confirm(other).order).toEqual({ kind: 'carry-out', question });
   expect(confirm(press(stateOf(), 'd').state).order).toMatchObject({ question: { kind: 'deny' } });
@@ -113,9 +119,23 @@ test('what was typed before the question was read does not confirm it', () => {
   expect([early.order, early.state.page.kind]).toEqual([undefined, 'confirm']);
 });
 
+test('a call is not allowed while only its first words are there, and is read from its beginning', () => {
+  const { state } = press(stateOf(), 'a');
+  const context = { nowMs: 5000, size: SIZE, tailLines: 0 };
+  const refused = pressKey(state, 'y', context);
+  expect([refused.order, refused.state.message]).toEqual([
+    undefined,
+    expect.stringContaining('not been read'),
+  ]);
+  expect(takeCall(state, 'approval_y', 'another', 0)).toBe(state);
+  const whole = takeCall(state, 'approval_x', 'Write:\n  content: x', 4900);
+  expect(pressKey(whole, 'y', context).order).toBeUndefined(); // PK2: it has only just come
+  expect(pressKey(whole, 'y', { ...context, nowMs: 6000 }).order).toMatchObject({ kind: 'carry-out' });
+});
+
 test('a long call has to be read to its end', () => {
   const long = `Bash: ${'echo innocent; '.repeat(100)}rm -rf /`;
-  const { state } = press(stateOf([held(long)]), 'a');
+  const state = withCall(press(stateOf([held()]), 'a').state, long);
   expect(draw(state)).toHaveLength(SIZE.rows);
   const refused = press(state, 'wait', 'x').state; // any other key goes back
   expect(refused.page.kind).toBe('table');

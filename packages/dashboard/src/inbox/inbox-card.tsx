@@ -9,11 +9,14 @@ import { useNow } from '../ui/use-now.ts';
 import { CardHead } from './card-head.tsx';
 import { placeOfRun, type InboxItem } from './inbox-items.ts';
 import { QuestionBody } from './question-body.tsx';
+import type { WholeCalls } from './use-whole-calls.ts';
+import { WholeCall } from './whole-call.tsx';
 
 interface CardProps {
   readonly item: InboxItem;
   readonly isChosen: boolean;
   readonly isBusy: boolean;
+  readonly calls: WholeCalls;
   onChoose(): void;
   onDecide(decision: 'allow' | 'deny'): void;
   onHide(): void;
@@ -46,10 +49,10 @@ export function InboxCard(props: CardProps) {
   );
 }
 
-function CardBody({ item, isBusy, onDecide, onHide, onChanged }: CardProps) {
+function CardBody({ item, isBusy, calls, onDecide, onHide, onChanged }: CardProps) {
   switch (item.kind) {
     case 'approval':
-      return <ApprovalBody approval={item.approval} isBusy={isBusy} onDecide={onDecide} />;
+      return <ApprovalBody approval={item.approval} isBusy={isBusy} calls={calls} onDecide={onDecide} />;
     case 'question':
       return <QuestionBody question={item.question} isBusy={isBusy} onAnswered={onChanged} />;
     case 'failure':
@@ -62,21 +65,28 @@ function CardBody({ item, isBusy, onDecide, onHide, onChanged }: CardProps) {
 interface ApprovalProps {
   readonly approval: Approval;
   readonly isBusy: boolean;
+  readonly calls: WholeCalls;
   onDecide(decision: 'allow' | 'deny'): void;
 }
 
-function ApprovalBody({ approval, isBusy, onDecide }: ApprovalProps) {
+function ApprovalBody({ approval, isBusy, calls, onDecide }: ApprovalProps) {
   const now = useNow();
-  const { tool, what, actionClass, deadlineAt, runId, requestedAt } = approval;
+  const { approvalId, tool, actionClass, deadlineAt, runId, requestedAt } = approval;
+  const isUnread = !calls.isShown(approvalId);
   return (
     <>
       <CardHead badge={<Badge tone="wait">approval</Badge>} place={placeOfRun(runId)} at={requestedAt}>
         Allow <code>{showControls(tool)}</code>?{' '}
         <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
       </CardHead>
-      <AgentText text={what} label="The whole call" />
+      <WholeCall approval={approval} calls={calls} />
       <div className="actions">
-        <button type="button" className="primary" disabled={isBusy} onClick={() => onDecide('allow')}>
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy || isUnread}
+          onClick={() => onDecide('allow')}
+        >
           Allow <kbd>a</kbd>
         </button>
         <button type="button" className="danger" disabled={isBusy} onClick={() => onDecide('deny')}>

@@ -12,6 +12,7 @@ import { InboxCard } from './inbox-card.tsx';
 import { LateEntries } from './late-entries.tsx';
 import { useArranged } from './use-arranged.ts';
 import { useInbox } from './use-inbox.ts';
+import { useWholeCalls } from './use-whole-calls.ts';
 
 /** Cards have any height, so a list of them is drawn as it is, and only so long. */
 const MAX_DRAWN = 300;
@@ -33,8 +34,10 @@ export function InboxPage() {
   const items = inbox.items.slice(0, MAX_DRAWN);
   const isLoaded = waiting.value !== null && ended.value !== null;
   const sent = useRef(new Set<string>());
+  const calls = useWholeCalls();
   const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
     if (item.kind !== 'approval' || sent.current.has(item.id)) return;
+    if (decision === 'allow' && !calls.isShown(item.id)) return calls.open(item.id);
     sent.current.add(item.id); // it stays in the list for a moment
     void action
       .run(() => client.send('POST', `/v1/approvals/${item.id}/decision`, { decision }))
@@ -59,6 +62,7 @@ export function InboxPage() {
               item={item}
               isChosen={item.id === chosen}
               isBusy={action.isBusy || inbox.isSettling}
+              calls={calls}
               onChoose={() => choose(item.id)}
               onDecide={(decision) => decide(item, decision)}
               onHide={() => hide(item.id)}

@@ -83,6 +83,12 @@ export const ApprovalAnswer = z.object({
   by: z.optional(z.string()),
 });
 
+/** `call` is null where only `what` was recorded: by a version before it, or of a run that was forgotten. */
+export const WholeApprovalAnswer = z.object({
+  ...ApprovalAnswer.shape,
+  call: z.nullable(z.object({ text: z.string(), leftOut: z.int() })),
+});
+
 export const SpendAnswer = z.object({
   runId: z.string(),
   session: z.nullable(z.string()),
@@ -207,6 +213,8 @@ export const ApplyAnswer = z.union([
     isRefused: z.boolean(),
   }),
   z.object({ kind: z.literal('outside-scope'), files: texts() }),
+  z.object({ kind: z.literal('check-failed'), files: texts() }),
+  z.object({ kind: z.literal('other-repository'), files: texts(), remote: z.string() }),
 ]);
 
 export const VerificationAnswer = z.object({

@@ -117,6 +117,10 @@ const READING = {
   patch: streams('The patch that the run left.'),
   questions: rows('Questions of agents.', Question),
   approvals: rows('Tool calls that wait for a decision; with `all` also decided ones.', own.ApprovalAnswer),
+  approval: answers(
+    'One such call with all that it was given. `leftOut` counts the characters that are not in it.',
+    own.WholeApprovalAnswer,
+  ),
   budget: rows('What is spent of the budgets of the day and of a session.', own.BudgetAnswer),
   spend: rows('What each run has cost. Unknown is null, never 0.', own.SpendAnswer),
   usage: answers('What the state folder takes on the disk.', own.UsageAnswer),

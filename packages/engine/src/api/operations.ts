@@ -7,6 +7,7 @@ import { sendCollection } from './gc-progress.ts';
 import { REGISTRY_OPERATIONS } from './registry-operations.ts';
 import { RESIDENT_OPERATIONS } from './resident-operations.ts';
 import { SHARED_OPERATIONS } from './shared-operations.ts';
+import { WAITING_OPERATIONS } from './waiting-operations.ts';
 
 export type { Operation } from './define-operation.ts';
 
@@ -77,18 +78,6 @@ const READING = {
     () => ApiInputs.run,
     (host, { run }) => host.bytes.patch(run),
   ),
-  questions: list(1000, 1000)(
-    'GET /v1/questions',
-    () => ApiInputs.questions,
-    ({ caisson }, filter) => caisson.questions(definedOnly(filter)),
-    ({ questionId }) => questionId,
-  ),
-  approvals: list(1000, 1000)(
-    'GET /v1/approvals',
-    () => ApiInputs.approvals,
-    ({ caisson }, filter) => caisson.approvals(definedOnly(filter)),
-    ({ approvalId }) => approvalId,
-  ),
   budget: json(
     'GET /v1/budget',
     () => ApiInputs.budget,
@@ -151,11 +140,6 @@ const STEERING = {
       const handle = await (await own(host, caller)).answer(question, answer, definedOnly(given));
       return { runId: handle?.runId ?? null };
     },
-  ),
-  decide: json(
-    'POST /v1/approvals/:approval/decision',
-    () => ApiInputs.decide,
-    ({ caisson }, { approval, decision }) => caisson.decide(approval, decision),
   ),
 };
 
@@ -242,6 +226,7 @@ export const OPERATIONS = {
   ...ACCESS_OPERATIONS,
   ...REGISTRY_OPERATIONS,
   ...SHARED_OPERATIONS,
+  ...WAITING_OPERATIONS,
   ...RESIDENT_OPERATIONS,
 };
 /** `dispatch` has a route of its own. */

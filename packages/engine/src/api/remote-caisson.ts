@@ -106,6 +106,7 @@ type Reading =
   | 'patch'
   | 'questions'
   | 'approvals'
+  | 'approval'
   | 'budget'
   | 'spend'
   | 'usage'
@@ -138,6 +139,7 @@ function reads({ connection, caller }: RemoteParts): Pick<Caisson, Reading> {
       callForAll(connection, OPERATIONS.questions, { status, after, limit }),
     approvals: ({ all, after, limit } = {}) =>
       callForAll(connection, OPERATIONS.approvals, { all, after, limit }),
+    approval: (approval) => call(connection, OPERATIONS.approval, { approval }),
     budget: (session) => call(connection, OPERATIONS.budget, { session }),
     spend: ({ session, day, newestFirst, after, limit } = {}) =>
       callForAll(connection, OPERATIONS.spend, { session, day, newestFirst, after, limit }),

@@ -19,6 +19,7 @@ import { followProject } from '../operations/follow-project.ts';
 import { followRunLog } from '../operations/follow-run-log.ts';
 import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
+import { readApproval } from '../operations/read-approval.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
 import { readSpend } from '../operations/read-spend.ts';
 import { createRegistryApi } from '../operations/registry-api.ts';
@@ -136,6 +137,7 @@ function reads(
   | 'saveOutputs'
   | 'questions'
   | 'approvals'
+  | 'approval'
   | 'decide'
   | 'sessions'
   | 'budget'
@@ -159,6 +161,7 @@ function reads(
     questions: (filter) => openQuestions(engine).list(filter),
     approvals: ({ all, ...page } = {}) =>
       Promise.resolve(listApprovals(ledger, { openOnly: all !== true, ...page })),
+    approval: (approval) => readApproval(engine, approval),
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),

@@ -8,7 +8,8 @@ import {
   type RunHandle,
   TaskRefusedError,
 } from '../admission/index.ts';
-import { listApprovals, type ApprovalRow, type Approvals } from '../questions/index.ts';
+import { listApprovals, type Approvals } from '../questions/index.ts';
+import { holdCall } from './hold-call.ts';
 
 /** A control line has at most 1 MiB; a larger patch is only in `caisson diff`. */
 const MAX_PATCH_BYTES = 512 * 1024;
@@ -16,8 +17,6 @@ const MAX_CHILDREN = 8;
 const MAX_REPLY_CHARACTERS = 64 * 1024;
 
 const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
-
-const ApproveBody = z.object({ tool: text(256), what: z.string(), actionClass: text(64) });
 
 /** What an agent may choose for a run that it requests; the configuration or its own grant decides the rest. */
 const DispatchBody = z.object({
@@ -69,13 +68,8 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
   return {
     async answer(run, { id: requestId, request, body, waitedMs }) {
       switch (request) {
-        case 'approve': {
-          const call = { ...z.parse(ApproveBody, body), requestId, runId: run.runId, emit: run.emit };
-          const found = waitedMs === null ? undefined : findEarlier(rooms, run.runId, requestId);
-          const earlier = found && describeEarlier(found, waitedMs ?? 0);
-          const value = readDecision(found) ?? (await approvals.request({ ...call, earlier }));
-          return { ok: true, value };
-        }
+        case 'approve':
+          return { ok: true, value: await holdCall(approvals, rooms, run, { requestId, body, waitedMs }) };
         case 'dispatch':
           try {
             return { ok: true, value: await runChild(run, requestId, body) };
@@ -96,21 +90,6 @@ export function createRequestHandler({ approvals, dispatch, rooms }: RequestHand
         await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // requested from a host that died
     },
   };
-}
-
-/** What the host before recorded of this request. */
-function findEarlier({ ledger }: RequestHandlerOptions['rooms'], runId: string, requestId: string) {
-  return listApprovals(ledger, { runId }).find((row) => row.requestId === requestId);
-}
-
-/** What is left is counted by the worker's clock: the wall clock may have jumped while no host was there. */
-function describeEarlier({ approvalId, requestedAt, deadlineAt }: ApprovalRow, waitedMs: number) {
-  return { approvalId, leftMs: Math.max(0, Date.parse(deadlineAt) - Date.parse(requestedAt) - waitedMs) };
-}
-
-function readDecision(row: ApprovalRow | undefined) {
-  if (row === undefined || row.status === 'open') return null;
-  return { decision: row.status === 'allowed' ? 'allow' : 'deny', by: row.by };
 }
 
 /** An agent that names neither agent nor runtime gets its own runtime, not the default one. */

@@ -36,7 +36,7 @@ export function findOpenApproval(engine: Engine, given: string): ApprovalRow {
   return approval;
 }
 
-function findApproval(engine: Engine, given: string): ApprovalRow {
+export function findApproval(engine: Pick<Engine, 'ledger'>, given: string): ApprovalRow {
   const { ledger } = engine;
   const open = listApprovals(ledger, { openOnly: true });
   if (given === 'latest') {

@@ -22,6 +22,8 @@ export function listNamedBlobs(event: StoredEvent): NeededBlob[] {
         ['seal', event.data.envelopeRef],
         ['manifest', event.data.manifestRef],
       ]);
+    case 'approval.requested':
+      return listDefined(runId, [[`call of ${event.data.approvalId}`, event.data.call?.ref]]);
     case 'attempt.ended':
       return listDefined(runId, [['patch', event.data.patchRef]]);
     case 'dispatch.finished':

@@ -22,7 +22,7 @@
  * Q4  A thread of a workflow asks while it lives. The recorded answer is all: no run continues, the thread goes on by itself.
  */
 import type { Clock } from '@caisson/ground';
-import type { DispatchRequest } from '@caisson/protocol';
+import type { DataOf, DispatchRequest } from '@caisson/protocol';
 import type { Emit, Ledger, QuestionFilter, QuestionRow, Recorder } from '../ledger/index.ts';
 
 export type { ApprovalRow } from '../ledger/index.ts';
@@ -30,12 +30,17 @@ export type { ApprovalRow } from '../ledger/index.ts';
 export type ApprovalDecision = 'allow' | 'deny';
 export type DecidedBy = 'user' | 'deadline' | 'ending';
 
+/** The whole call, in the store. */
+export type StoredCall = NonNullable<DataOf<'approval.requested'>['call']>;
+
 export interface ApprovalRequest {
   readonly runId: string;
   readonly tool: string;
   /** The call in words, redacted. */
   readonly what: string;
   readonly actionClass: string;
+  /** Stores the whole call, redacted; asked only for one that is held. Absent from a worker that does not say it. */
+  storeCall?(): Promise<StoredCall>;
   /** The worker's own id of its request. */
   readonly requestId: string;
   /** The same request as the host before recorded it: it is still open. */

@@ -46,7 +46,8 @@ export function createApprovals(options: { clock: Clock; deadlineMs: number }): 
       const { tool, what, actionClass, requestId } = request;
       const deadlineAt = new Date(clock.wallMs() + deadlineMs).toISOString();
       try {
-        const asked = { approvalId, tool, what, actionClass, deadlineAt, requestId };
+        const call = request.storeCall === undefined ? {} : { call: await request.storeCall() };
+        const asked = { approvalId, tool, what, actionClass, deadlineAt, requestId, ...call };
         await request.emit('approval.requested', asked); // AP1
       } catch (error) {
         pending.get(approvalId)?.cancelDeadline();

@@ -4,10 +4,11 @@
  */
 import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
 import type { Job } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../attempt/index.ts';
+import { deny, redactForeign, type AttemptContext } from '../attempt/index.ts';
 import { describeCall } from './describe-call.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { LoopBreaker } from './loop-breaker.ts';
+import { describeWholeCall, type WholeCall } from './whole-call.ts';
 
 export interface ToolCall {
   /** As the program numbers its calls; not every program says it. */
@@ -57,6 +58,7 @@ export function createToolGate(
           const answer = await askPerson(context, requests, {
             tool: call.tool.slice(0, 256),
             what: describe(call, found),
+            call: describeWholeCall(call, (value) => redactForeign(redactor, value)),
             actionClass: found.actionClass,
           });
           if (answer === 'allow') return { allow: true, isApproved: true };
@@ -79,7 +81,7 @@ type Answer = 'allow' | 'user' | 'deadline' | 'ending';
 async function askPerson(
   context: AttemptContext,
   requests: HostRequests,
-  body: { tool: string; what: string; actionClass: string },
+  body: { tool: string; what: string; call: WholeCall; actionClass: string },
 ): Promise<Answer> {
   context.heldCalls += 1;
   try {

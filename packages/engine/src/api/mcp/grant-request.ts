@@ -23,12 +23,16 @@ export interface AskedGrant {
   readonly hosts?: readonly string[] | undefined;
 }
 
-type Granted = Pick<DispatchRequest, 'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network'>;
+type Granted = Pick<
+  DispatchRequest,
+  'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'workspace'
+>;
 
 interface AgentBounds {
   readonly mode?: Mode | undefined;
   readonly usd?: number | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly hosts?: readonly string[] | undefined;
 }
 
 /** `leftUsd`: what is left of the server's money. Throws GrantExceededError. */
@@ -38,7 +42,7 @@ export async function grantRequest(
   asked: AskedGrant,
   leftUsd: number | null,
 ): Promise<Granted> {
-  const agent = asked.agent === undefined ? {} : await findAgentBounds(registry, asked.agent);
+  const agent = asked.agent === undefined ? {} : await findAgentBounds({ registry, config }, asked.agent);
   const usd = withinNumber('budgetUsd', 'USD', asked.budgetUsd, [
     [bounds.runUsd, 'caisson mcp --budget'],
     [leftUsd, 'caisson mcp --max-usd, minus what its runs have spent and may still spend'],
@@ -54,20 +58,26 @@ export async function grantRequest(
     });
   return {
     sandbox: 'bwrap', // M6
+    workspace: 'worktree', // M6: outside git the default is the user's own folder
     mode: withinMode(asked.mode, bounds.mode, agent.mode, config),
     ...definedOnly({
       budget: usd === null ? undefined : { usd },
       timeoutMs: asked.timeoutMs,
       session: withinSession(asked.session, bounds.session),
-      network: asked.hosts && withinHosts(asked.hosts, config.network.hosts),
+      network: asked.hosts && withinHosts(asked.hosts, agent.hosts ?? config.network.hosts),
     }),
   };
 }
 
-async function findAgentBounds(registry: Caisson['registry'], name: string): Promise<AgentBounds> {
-  const { definition } = await registry.get('agents', name);
-  const { mode, timeout, grant } = AgentDefinition.parse(definition);
-  return { mode, usd: grant?.budget?.usd, timeoutMs: timeout };
+/** A declared agent is not asked for in the registry, which stores what it is asked for: a refusal leaves nothing behind. */
+async function findAgentBounds(
+  { registry, config }: Pick<Caisson, 'registry' | 'config'>,
+  name: string,
+): Promise<AgentBounds> {
+  const declared = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
+  const { mode, timeout, grant } =
+    declared ?? AgentDefinition.parse((await registry.get('agents', name)).definition);
+  return { mode, usd: grant?.budget?.usd, timeoutMs: timeout, hosts: grant?.hosts };
 }
 
 /** The project's ceiling is admission's to refuse; it is looked at here so that what is left out stays below it. */
@@ -101,12 +111,29 @@ function withinHosts(
 ): NonNullable<DispatchRequest['network']> {
   if (asked.length === 0) return { kind: 'none' };
   const names = asked.map((host) => host.toLowerCase());
-  const more = granted.includes('*') ? [] : names.filter((host) => !granted.includes(host));
+  const more = listMore(names, granted);
   if (more.length > 0)
-    throw new GrantExceededError(`hosts ${more.join(', ')} are not among those of network.hosts`, {
-      remedy: `Leave hosts out, or name some of: ${granted.join(', ') || 'none'}.`,
-    });
+    throw new GrantExceededError(
+      `hosts ${more.join(', ')} are not among those of network.hosts or of the agent`,
+      {
+        remedy: `Leave hosts out, or name some of: ${granted.join(', ') || 'none'}.`,
+      },
+    );
   return { kind: 'hosts', hosts: names };
+}
+
+function listMore(hosts: readonly string[], granted: readonly string[]): readonly string[] {
+  return granted.includes('*') ? [] : hosts.filter((host) => !granted.includes(host));
+}
+
+/** Those that are beyond what a run of this agent, or of none, gets from the project. */
+export async function listHostsBeyond(
+  { registry, config }: Pick<Caisson, 'registry' | 'config'>,
+  agent: string | undefined,
+  hosts: readonly string[],
+): Promise<readonly string[]> {
+  const own = agent === undefined ? {} : await findAgentBounds({ registry, config }, agent);
+  return listMore(hosts, own.hosts ?? config.network.hosts);
 }
 
 type NumberLimit = readonly [value: number | null, by: string];
