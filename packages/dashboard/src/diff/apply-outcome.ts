@@ -1,26 +1,12 @@
 /** What became of an apply, and what a person can choose next. */
 import type { ApplyChoice, ApplyResult } from '../api/answers.ts';
 import { plural } from '../ui/format.ts';
-import type { Doubt } from './doubts.ts';
 
 export interface ApplyOutcome {
   readonly tone: 'ok' | 'bad' | 'wait';
   readonly words: string;
   readonly files: readonly string[];
   readonly next?: { readonly label: string; readonly add: ApplyChoice };
-}
-
-/** A question before anything is sent. */
-export function describeDoubt(doubt: Doubt): { readonly words: string; readonly label: string } {
-  switch (doubt.kind) {
-    case 'check-failed':
-      return { words: 'Its check failed. Nothing was changed yet.', label: 'Apply it all the same' };
-    case 'other-repository':
-      return {
-        words: `The run worked on ${doubt.remote}, not on the files here. Nothing was changed yet.`,
-        label: 'Apply its patch to the files here',
-      };
-  }
 }
 
 export function describeOutcome(result: ApplyResult): ApplyOutcome {
@@ -52,6 +38,17 @@ export function describeOutcome(result: ApplyResult): ApplyOutcome {
       return {
         ...{ tone: 'wait', words: 'Nothing was changed: the task was not about these files.', files },
         next: { label: 'Apply them too', add: { allowOutsideScope: true } },
+      };
+    case 'check-failed':
+      return {
+        ...{ tone: 'wait', words: 'Nothing was changed: its check failed.', files },
+        next: { label: 'Apply it all the same', add: { evenIfCheckFailed: true } },
+      };
+    case 'other-repository':
+      return {
+        ...{ tone: 'wait', files },
+        words: `Nothing was changed: the run worked on ${result.remote}, not on the files here.`,
+        next: { label: 'Apply its patch to the files here', add: { here: true } },
       };
     case 'risky':
       return describeRisks(result);

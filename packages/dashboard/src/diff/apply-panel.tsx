@@ -5,49 +5,37 @@ import { useAction } from '../live/use-action.ts';
 import { showControls } from '../ui/agent-text.tsx';
 import { plural } from '../ui/format.ts';
 import { Notice, ProblemNotice } from '../ui/notices.tsx';
-import { describeDoubt, describeOutcome } from './apply-outcome.ts';
+import { describeOutcome } from './apply-outcome.ts';
 import { chooseAll, NOTHING_CHOSEN, toOnly, type Choice } from './choice.ts';
-import type { Doubt } from './doubts.ts';
 import type { PatchFile } from './parse-patch.ts';
 
 interface ApplyPanelProps {
   readonly runId: string;
   readonly files: readonly PatchFile[];
   readonly choice: Choice;
-  readonly doubts: readonly Doubt[];
   readonly appliedAt?: string | undefined;
   onChoose(choice: Choice): void;
 }
 
+/** What became of one choice of files. For another choice nothing of it counts: its risks were never shown. */
 interface Tried {
+  readonly choice: Choice;
   readonly result: ApplyResult;
   readonly options: ApplyChoice;
 }
 
-/** What was pressed for one choice of files. For another choice nothing of it counts: its risks were never shown. */
-interface Pressed {
-  readonly choice: Choice;
-  readonly accepted: readonly Doubt[];
-  readonly tried: Tried | null;
-}
-
-export function ApplyPanel({ runId, files, choice, doubts, appliedAt, onChoose }: ApplyPanelProps) {
+export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyPanelProps) {
   const { client } = useApp();
   const action = useAction();
-  const [last, setPressed] = useState<Pressed | null>(null);
-  const pressed = last?.choice === choice ? last : null;
-  const send = (options: ApplyChoice, accepted: readonly Doubt[]) =>
+  const [last, setTried] = useState<Tried | null>(null);
+  const tried = last?.choice === choice ? last : null;
+  const apply = (options: ApplyChoice) =>
     void action.run(async () => {
       const only = toOnly(choice, files);
       const body = { ...options, ...(only === undefined ? {} : { only }) };
       const result = await client.send<ApplyResult>('POST', `/v1/runs/${runId}/apply`, body);
-      setPressed({ choice, accepted, tried: { result, options } });
+      setTried({ choice, result, options });
     });
-  const accept = (accepted: readonly Doubt[]) => {
-    if (accepted.length === doubts.length) send({}, accepted);
-    else setPressed({ choice, accepted, tried: null });
-  };
-  const doubt = pressed?.tried === null ? doubts[pressed.accepted.length] : undefined;
   const isNothing = choice.size === 0;
   return (
     <div className="apply" role="region" aria-label="Apply">
@@ -56,7 +44,7 @@ export function ApplyPanel({ runId, files, choice, doubts, appliedAt, onChoose }
           type="button"
           className="primary"
           disabled={isNothing || action.isBusy}
-          onClick={() => accept([])}
+          onClick={() => apply({})}
         >
           Apply {plural(choice.size, 'file')}
         </button>
@@ -74,50 +62,17 @@ export function ApplyPanel({ runId, files, choice, doubts, appliedAt, onChoose }
         </span>
       </div>
       <ProblemNotice problem={action.problem} onClose={action.clear} />
-      {doubt === undefined || pressed === null ? null : (
-        <DoubtNotice
-          doubt={doubt}
-          isBusy={action.isBusy}
-          onAccept={() => accept([...pressed.accepted, doubt])}
-        />
-      )}
-      {pressed?.tried == null ? null : (
-        <Outcome
-          tried={pressed.tried}
-          isBusy={action.isBusy}
-          onNext={(options) => send(options, pressed.accepted)}
-        />
+      {tried === null ? null : (
+        <Outcome tried={tried} isBusy={action.isBusy} onNext={(add) => apply({ ...tried.options, ...add })} />
       )}
     </div>
-  );
-}
-
-interface DoubtProps {
-  readonly doubt: Doubt;
-  readonly isBusy: boolean;
-  onAccept(): void;
-}
-
-function DoubtNotice({ doubt, isBusy, onAccept }: DoubtProps) {
-  const { words, label } = describeDoubt(doubt);
-  return (
-    <Notice tone="wait">
-      <p>
-        <strong>{showControls(words)}</strong>
-      </p>
-      <div className="actions">
-        <button type="button" className="danger" disabled={isBusy} onClick={onAccept}>
-          {label}
-        </button>
-      </div>
-    </Notice>
   );
 }
 
 interface OutcomeProps {
   readonly tried: Tried;
   readonly isBusy: boolean;
-  onNext(options: ApplyChoice): void;
+  onNext(add: ApplyChoice): void;
 }
 
 function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
@@ -125,7 +80,7 @@ function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
   return (
     <Notice tone={tone}>
       <p>
-        <strong>{words}</strong>
+        <strong>{showControls(words)}</strong>
       </p>
       <ul className="small file-list">
         {files.slice(0, 100).map((file) => (
@@ -134,12 +89,7 @@ function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
       </ul>
       {next === undefined ? null : (
         <div className="actions">
-          <button
-            type="button"
-            className="danger"
-            disabled={isBusy}
-            onClick={() => onNext({ ...tried.options, ...next.add })}
-          >
+          <button type="button" className="danger" disabled={isBusy} onClick={() => onNext(next.add)}>
             {next.label}
           </button>
         </div>

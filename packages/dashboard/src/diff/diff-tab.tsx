@@ -98,14 +98,7 @@ function Diff({ files, runId, task, doubts, appliedAt }: DiffTabProps & { files:
   return (
     <>
       <DoubtsNotice runId={runId} doubts={doubts} />
-      <ApplyPanel
-        runId={runId}
-        files={files}
-        choice={choice}
-        doubts={doubts}
-        appliedAt={appliedAt}
-        onChoose={setChoice}
-      />
+      <ApplyPanel runId={runId} files={files} choice={choice} appliedAt={appliedAt} onChoose={setChoice} />
       <SendComments
         runId={runId}
         task={task}

@@ -1,4 +1,4 @@
-/** What a run itself says against taking its work. A person is asked about each before anything is sent. */
+/** What a run itself says against taking its work. The host refuses it until a person says so. */
 import type { DispatchResult } from '@caisson/protocol';
 
 export type Doubt =
