@@ -1,6 +1,4 @@
-import { useMemo, useRef } from 'react';
-import { useApp } from '../live/app-context.ts';
-import { useAction } from '../live/use-action.ts';
+import { useMemo } from 'react';
 import { Link } from '../router/link.tsx';
 import { navigate } from '../router/location.ts';
 import { useKeys } from '../ui/keys.ts';
@@ -11,8 +9,8 @@ import { buildInbox, pathOf, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
 import { LateEntries } from './late-entries.tsx';
 import { useArranged } from './use-arranged.ts';
+import { useDecide } from './use-decide.ts';
 import { useInbox } from './use-inbox.ts';
-import { useWholeCalls } from './use-whole-calls.ts';
 
 /** Cards have any height, so a list of them is drawn as it is, and only so long. */
 const MAX_DRAWN = 300;
@@ -20,10 +18,9 @@ const NOTHING: readonly InboxItem[] = [];
 const NO_RUNS = { failures: [], work: [] };
 
 export function InboxPage() {
-  const { client } = useApp();
   const [hidden, hide] = useHiddenEntries();
   const { waiting, ended } = useInbox(hidden);
-  const action = useAction();
+  const { action, calls, decide } = useDecide(waiting.reload);
   const urgent = useMemo(
     () =>
       waiting.value === null ? NOTHING : buildInbox({ ...NO_RUNS, ...ended.value, ...waiting.value }, hidden),
@@ -33,19 +30,6 @@ export function InboxPage() {
   const { chosen, choose } = inbox;
   const items = inbox.items.slice(0, MAX_DRAWN);
   const isLoaded = waiting.value !== null && ended.value !== null;
-  const sent = useRef(new Set<string>());
-  const calls = useWholeCalls();
-  const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
-    if (item.kind !== 'approval' || sent.current.has(item.id)) return;
-    if (decision === 'allow' && !calls.isShown(item.id)) return calls.open(item.id);
-    sent.current.add(item.id); // it stays in the list for a moment
-    void action
-      .run(() => client.send('POST', `/v1/approvals/${item.id}/decision`, { decision }))
-      .then((isSent) => {
-        if (!isSent) sent.current.delete(item.id);
-        waiting.reload();
-      });
-  };
   useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || inbox.hasJustMoved() });
   return (
     <div className="page inbox">

@@ -1,6 +1,6 @@
 /**
  * A request over HTTP whose client has gone: nobody gets its answer, so a call that waits ends. The transport hands what it
- * was told about the caller to each call, and nothing else of the request.
+ * knows about the caller to each call, and nothing else of the request.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
