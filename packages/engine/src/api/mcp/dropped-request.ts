@@ -1,6 +1,6 @@
 /**
- * A request over HTTP whose client has gone: nobody gets its answer, so a call that waits ends. The transport hands what it
- * knows about the caller to each call, and nothing else of the request.
+ * A request over HTTP whose client has gone: nobody gets its answer, so a call that waits ends. Of a request the transport
+ * passes only what is known of its caller to each call, so the signal is a part of that.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';

@@ -42,7 +42,7 @@ export async function grantRequest(
   asked: AskedGrant,
   leftUsd: number | null,
 ): Promise<Granted> {
-  const agent = asked.agent === undefined ? {} : await findAgentBounds({ registry, config }, asked.agent);
+  const agent = asked.agent === undefined ? {} : await findAgentBounds(registry, asked.agent);
   const usd = withinNumber('budgetUsd', 'USD', asked.budgetUsd, [
     [bounds.runUsd, 'caisson mcp --budget'],
     [leftUsd, 'caisson mcp --max-usd, minus what its runs have spent and may still spend'],
@@ -69,14 +69,9 @@ export async function grantRequest(
   };
 }
 
-/** A declared agent is not asked for in the registry, which stores what it is asked for: a refusal leaves nothing behind. */
-async function findAgentBounds(
-  { registry, config }: Pick<Caisson, 'registry' | 'config'>,
-  name: string,
-): Promise<AgentBounds> {
-  const declared = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
-  const { mode, timeout, grant } =
-    declared ?? AgentDefinition.parse((await registry.get('agents', name)).definition);
+async function findAgentBounds(registry: Caisson['registry'], name: string): Promise<AgentBounds> {
+  const { definition } = await registry.get('agents', name);
+  const { mode, timeout, grant } = AgentDefinition.parse(definition);
   return { mode, usd: grant?.budget?.usd, timeoutMs: timeout, hosts: grant?.hosts };
 }
 
@@ -132,7 +127,7 @@ export async function listHostsBeyond(
   agent: string | undefined,
   hosts: readonly string[],
 ): Promise<readonly string[]> {
-  const own = agent === undefined ? {} : await findAgentBounds({ registry, config }, agent);
+  const own = agent === undefined ? {} : await findAgentBounds(registry, agent);
   return listMore(hosts, own.hosts ?? config.network.hosts);
 }
 
