@@ -5,10 +5,14 @@ import { describeAttacks } from './attacks.ts';
 import { describeDecisions } from './decisions.ts';
 import { describeDeeds } from './deeds.ts';
 import { describeHostile } from './hostile.ts';
+import { describeLiveFilter } from './live-filter.ts';
 import { describeLongLists } from './long-lists.ts';
 import { describeManyRuns } from './many-runs.ts';
 import { openStage, type Stage } from './open-page.ts';
+import { describeOvernight } from './overnight.ts';
+import { describeResidents } from './residents.ts';
 import { describeRestart } from './restart.ts';
+import { describeTaking } from './taking.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -20,8 +24,12 @@ const at = () => stage;
 describeAccess(at);
 describeDecisions(at);
 describeDeeds(at);
+describeTaking(at);
+describeResidents(at);
+describeLiveFilter(at);
 describeHostile(at);
 describeAttacks(at);
 describeRestart(at);
 describeManyRuns(at);
 describeLongLists(at);
+describeOvernight(at);

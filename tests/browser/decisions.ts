@@ -80,6 +80,9 @@ function describeAnswers(at: () => Stage): void {
     await go('');
     const tea = page.locator('.inbox-card', { hasText: 'Order 40 boxes of tea?' });
     const yes = tea.getByRole('button', { name: 'yes' });
+    // A thread is no run: it has no page of its own.
+    await tea.getByText('The workflow asks').waitFor({ timeout: SEEN_MS });
+    expect(await tea.locator('h2 ~ .card-place a').getAttribute('href')).toBe('/residents');
     // At the edge of the window: the rest of its card is out of sight.
     await yes.evaluate((button) => button.scrollIntoView({ block: 'end' }));
     await yes.click();

@@ -2,6 +2,11 @@
 export const EVIL_TASK = 'tidy <img src=x onerror=alert(1)> up \u202etxt.exe';
 export const EVIL_FILE = '<img src=x onerror=alert(2)>.txt';
 export const EVIL_REPLY = '<script>alert(3)</script><a href="javascript:alert(4)">Done.</a>';
+/** Markup, another direction of writing, a colour, an invisible letter and a second line, where a person decides. */
+export const EVIL_WORDS = '<script>alert(7)</script>\u202e\u001b[31m\u00ad\u{e0041}';
+export const SEEN_WORDS = '<script>alert(7)</script>\\u202e\\u001b[31m\\u00ad\\u{e0041}';
+export const EVIL_CALL_TASK = 'sweep the house';
+export const EVIL_ASK_TASK = 'ask about the house';
 export const MANY_FILES = 10_000;
 export const LOG_BYTES = 50_000_000;
 
@@ -33,6 +38,27 @@ export const HOSTILE_SCRIPTS = [
         usage,
       },
       { say: EVIL_REPLY, usage },
+    ],
+  },
+  {
+    when: EVIL_CALL_TASK,
+    turns: [
+      { tool: { intent: 'run-command' as const, command: `rm -rf sweep # ${EVIL_WORDS}` }, usage },
+      { say: 'It was not allowed.', usage },
+    ],
+  },
+  {
+    when: EVIL_ASK_TASK,
+    turns: [
+      {
+        tool: {
+          intent: 'write-file' as const,
+          path: '.caisson/needs_input.json',
+          content: JSON.stringify({ question: `Which? ${EVIL_WORDS}`, options: [`yes ${EVIL_WORDS}`, 'no'] }),
+        },
+        usage,
+      },
+      { say: 'I wait.', usage },
     ],
   },
 ];

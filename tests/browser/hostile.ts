@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { EVIL_FILE, EVIL_REPLY, MANY_FILES } from './hostile-text.ts';
+import {
+  EVIL_ASK_TASK,
+  EVIL_CALL_TASK,
+  EVIL_FILE,
+  EVIL_REPLY,
+  MANY_FILES,
+  SEEN_WORDS,
+} from './hostile-text.ts';
 import { SEEN_MS, type Stage } from './open-page.ts';
 
 const LIMIT_MS = 120_000;
@@ -26,6 +33,8 @@ export function describeHostile(at: () => Stage): void {
     expect(await page.locator('main img, main script, main iframe, a[href^="javascript:"]').count()).toBe(0);
     expect(trouble).toEqual([]);
   });
+
+  describeHostileWaits(at);
 
   it('50 MB of a log, and colours without end, are scrolled', { timeout: LIMIT_MS }, async () => {
     const { scene, page, go, runs, trouble } = at();
@@ -55,5 +64,29 @@ export function describeHostile(at: () => Stage): void {
     await page.getByRole('button', { name: 'Choose none' }).click();
     await page.getByRole('checkbox', { name: `Take many/file-${MANY_FILES}.txt` }).check();
     await page.getByRole('button', { name: 'Apply 1 file' }).waitFor();
+  });
+}
+
+function describeHostileWaits(at: () => Stage): void {
+  it('a call and a question with markup are decided as what they are', { timeout: LIMIT_MS }, async () => {
+    const { scene, page, go, trouble } = at();
+    const native = ['--runtime', 'native', '--mode', 'full-auto'];
+    const asks = await scene.start(...native, EVIL_ASK_TASK);
+    await scene.untilIs(asks, 'waiting');
+    const calls = await scene.start(...native, EVIL_CALL_TASK);
+    await go('');
+    const call = page.locator('.kind-approval', { hasText: 'rm -rf sweep' });
+    await call.getByText(`rm -rf sweep # ${SEEN_WORDS}`).waitFor({ timeout: SEEN_MS });
+    const question = page.locator('.kind-question', { hasText: 'Which? <script>' });
+    await question.getByText(`Which? ${SEEN_WORDS}`).waitFor({ timeout: SEEN_MS });
+    await question.getByRole('button', { name: `yes ${SEEN_WORDS}` }).waitFor();
+    await go(`runs/${calls}`);
+    await page.getByText(SEEN_WORDS).first().waitFor({ timeout: SEEN_MS });
+    await go('');
+    await call.getByRole('button', { name: 'Deny' }).click({ timeout: SEEN_MS });
+    await call.waitFor({ state: 'detached', timeout: SEEN_MS });
+    await question.getByRole('button', { name: 'no', exact: true }).click();
+    await question.waitFor({ state: 'detached', timeout: SEEN_MS });
+    expect(trouble).toEqual([]);
   });
 }

@@ -12,10 +12,12 @@ import {
 } from '../../packages/engine/src/ledger/fixtures/sample-events.ts';
 import { openLedger, type NewEvent } from '../../packages/engine/src/ledger/index.ts';
 import { SEEN_MS, type Stage } from './open-page.ts';
+import { ROUNDS } from './scene.ts';
 
 const LIMIT_MS = 120_000;
 const CALLS = 1250;
 const RUNS = 1200;
+const COMMANDS = 60;
 const BEGUN_MS = Date.UTC(2026, 2, 3);
 
 /** Lists that are longer than one answer of the host. */
@@ -53,6 +55,39 @@ export function describeLongLists(at: () => Stage): void {
     const [nextUsd = 0, nextRuns = 0] = await read();
     expect([nextRuns - runs, Math.round((nextUsd - usd) * 100)]).toEqual([RUNS, RUNS]);
   });
+  describeOldWork(at);
+}
+
+function describeOldWork(at: () => Stage): void {
+  it(
+    'work that waits stays in the inbox when many commands end after it',
+    { timeout: LIMIT_MS },
+    async () => {
+      const { scene, page, go } = at();
+      const work = page.locator('.kind-work', { hasText: ROUNDS });
+      await go('');
+      await work.first().waitFor({ timeout: SEEN_MS });
+      await addCommands(ledgerOf(scene.project.root), COMMANDS);
+      await go('');
+      await work.first().waitFor({ timeout: SEEN_MS });
+    },
+  );
+}
+
+/** Commands that end after everything else, and left nothing. */
+async function addCommands(file: string, count: number): Promise<void> {
+  const endedMs = Date.now() + 3_600_000;
+  const events = Array.from({ length: count }, (_, index) => {
+    const runId = createId('run', endedMs + index, randomBytes(10));
+    const of = [accepted(runId), launched(runId, 1), started(runId), finished(runId)];
+    return of.map((event) => ({ ...event, at: new Date(endedMs + index).toISOString() }));
+  });
+  const ledger = openLedger(file);
+  try {
+    await ledger.append(events.flat());
+  } finally {
+    await ledger.close();
+  }
 }
 
 function ledgerOf(root: string): string {

@@ -1,15 +1,9 @@
-import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { fillLedger } from '../../bench/read-model/fill-ledger.ts';
 import { fillRuns } from './fill-runs.ts';
 import { SEEN_MS, type Stage } from './open-page.ts';
 
 const LIMIT_MS = 120_000;
 const MANY = 100_000;
-/** Runs whose events come while the page is open: a night of a busy project, in short. */
-const BURST = 500;
-const MAX_GROWTH_BYTES = 6_000_000;
 
 export function describeManyRuns(at: () => Stage): void {
   it('a hundred thousand runs: both ends, scrolling and searching', { timeout: LIMIT_MS }, async () => {
@@ -33,31 +27,4 @@ export function describeManyRuns(at: () => Stage): void {
     await go('');
     await go('costs');
   });
-
-  it(
-    'the memory of a page that stays open does not grow with what happens',
-    { timeout: LIMIT_MS },
-    async () => {
-      const { scene, page, go } = at();
-      const ledger = join(scene.project.root, '.caisson', 'ledger.db');
-      await go('runs');
-      const burst = async (): Promise<number> => {
-        const ids = await fillLedger(ledger, BURST);
-        await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor({ timeout: SEEN_MS });
-        return await measureHeap(page);
-      };
-      await burst();
-      const before = await burst();
-      for (let count = 0; count < 3; count += 1) await burst();
-      expect((await burst()) - before).toBeLessThan(MAX_GROWTH_BYTES);
-    },
-  );
-}
-
-async function measureHeap(page: Page): Promise<number> {
-  const client = await page.context().newCDPSession(page);
-  await client.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await client.send('Runtime.getHeapUsage');
-  await client.detach();
-  return usedSize;
 }

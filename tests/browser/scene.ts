@@ -13,6 +13,8 @@ export interface Scene {
   start(...args: string[]): Promise<string>;
   /** Waits until `caisson show` says so of the run. */
   untilIs(runId: string, status: string): Promise<void>;
+  /** Waits until it has ended, in whichever way. */
+  untilEnded(runId: string): Promise<void>;
 }
 
 type Scripts = Extract<ModelServerOptions['script'], readonly { turns: unknown }[]>;
@@ -107,6 +109,7 @@ export async function openScene(onEnd: (end: () => unknown) => void, more: Scrip
   };
   const openPages = () => read<{ url: string; link: string }>('ui', '--no-open');
   const { url } = await openPages();
+  const statusOf = async (runId: string) => (await read<{ status: string }>('show', runId)).status;
   onEnd(() => project.caisson('down', '--now'));
   return {
     project,
@@ -114,8 +117,11 @@ export async function openScene(onEnd: (end: () => unknown) => void, more: Scrip
     openLink: async () => (await openPages()).link,
     start: async (...args) => (await read<{ runId: string }>('run', '--detach', ...args)).runId,
     async untilIs(runId, status) {
-      const look = async () => (await read<{ status: string }>('show', runId)).status === status;
-      await until(`${runId} is ${status}`, look, 60_000);
+      await until(`${runId} is ${status}`, async () => (await statusOf(runId)) === status, 60_000);
+    },
+    async untilEnded(runId) {
+      const isEnded = async () => !['queued', 'running'].includes(await statusOf(runId));
+      await until(`${runId} has ended`, isEnded, 60_000);
     },
   };
 }

@@ -90,6 +90,7 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
     const { visit } = await open();
     const body = { request: { argv: ['true'], continues: `run_${'0'.repeat(20)}` } };
     const refused = await visit.ask('POST', '/v1/runs', { body });
-    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('to continue')]);
+    expect([refused.status, refused.json<{ code: string }>().code]).toEqual([422, 'TASK_REFUSED']);
+    expect(refused.text).toContain('to continue');
   });
 });

@@ -6,6 +6,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/parts.css';
+import './styles/data.css';
 import './styles/work.css';
 import './styles/code.css';
 import './styles/ansi.css';

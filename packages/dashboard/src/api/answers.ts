@@ -25,6 +25,8 @@ export interface ListedRun {
   readonly forgottenAt?: string;
   readonly position?: number;
   readonly checkPassed?: boolean;
+  /** Whether it left work to take; absent until it is done. */
+  readonly hasWork?: boolean;
   readonly live?: LiveRun;
   readonly waitsFor?: WaitsFor;
 }
@@ -75,7 +77,8 @@ export interface BudgetStanding {
 export type ApplyResult =
   | { readonly kind: 'applied'; readonly files: readonly string[]; readonly already?: 'in-place' | 'there' }
   | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
-  | { readonly kind: 'dirty' | 'outside-scope'; readonly files: readonly string[] }
+  | { readonly kind: 'dirty' | 'outside-scope' | 'check-failed'; readonly files: readonly string[] }
+  | { readonly kind: 'other-repository'; readonly files: readonly string[]; readonly remote: string }
   | {
       readonly kind: 'risky';
       readonly files: readonly string[];
@@ -89,6 +92,9 @@ export interface ApplyChoice {
   readonly force?: boolean;
   readonly allowRisky?: boolean;
   readonly allowOutsideScope?: boolean;
+  readonly evenIfCheckFailed?: boolean;
+  /** The files here are meant, although the run worked on another repository. */
+  readonly here?: boolean;
 }
 
 export interface Verification {

@@ -34,8 +34,9 @@ export function asProblem(error: unknown): ProblemError {
   const message = error instanceof Error ? error.message : String(error);
   return new ProblemError({
     code: 'UNREACHABLE',
-    message: `the host did not answer (${message})`,
-    remedy: 'caisson status says whether the daemon runs; caisson ui starts it and opens a new page.',
+    message: `The host did not answer (${message}).`,
+    remedy:
+      'caisson status says whether the daemon runs, and caisson up starts it. Then this page goes on by itself.',
     status: 0,
   });
 }

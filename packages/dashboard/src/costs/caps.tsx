@@ -64,10 +64,13 @@ interface CapBarProps {
   readonly children: string;
 }
 
+/** From here on the bar warns. */
+const NEARLY = 0.9;
+
 function CapBar({ used, cap, label, children }: CapBarProps) {
   return (
     <p className="actions">
-      <meter min={0} max={cap} value={used} aria-label={label} />
+      <meter min={0} max={cap} high={cap * NEARLY} optimum={0} value={used} aria-label={label} />
       {children}
       {used >= cap ? <Badge tone="bad">reached</Badge> : null}
     </p>

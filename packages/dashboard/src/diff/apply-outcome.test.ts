@@ -6,12 +6,16 @@ test('each refusal names the choice that follows', () => {
   const next = [
     { kind: 'dirty', files } as const,
     { kind: 'outside-scope', files } as const,
+    { kind: 'check-failed', files } as const,
+    { kind: 'other-repository', files, remote: '/srv/r.git' } as const,
     { kind: 'conflicts', files, areMarkersLeft: false } as const,
     { kind: 'risky', files, risks: [{ path: 'a', why: 'npm' }], isRefused: false } as const,
   ].map((result) => describeOutcome(result).next?.add);
   expect(next).toEqual([
     { force: true },
     { allowOutsideScope: true },
+    { evenIfCheckFailed: true },
+    { here: true },
     { leaveConflicts: true },
     { allowRisky: true },
   ]);

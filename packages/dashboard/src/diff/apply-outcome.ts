@@ -39,6 +39,17 @@ export function describeOutcome(result: ApplyResult): ApplyOutcome {
         ...{ tone: 'wait', words: 'Nothing was changed: the task was not about these files.', files },
         next: { label: 'Apply them too', add: { allowOutsideScope: true } },
       };
+    case 'check-failed':
+      return {
+        ...{ tone: 'wait', words: 'Nothing was changed: its check failed.', files },
+        next: { label: 'Apply it all the same', add: { evenIfCheckFailed: true } },
+      };
+    case 'other-repository':
+      return {
+        ...{ tone: 'wait', files },
+        words: `Nothing was changed: the run worked on ${result.remote}, not on the files here.`,
+        next: { label: 'Apply its patch to the files here', add: { here: true } },
+      };
     case 'risky':
       return describeRisks(result);
   }

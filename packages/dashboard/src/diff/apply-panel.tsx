@@ -17,7 +17,9 @@ interface ApplyPanelProps {
   onChoose(choice: Choice): void;
 }
 
+/** What became of one choice of files. For another choice nothing of it counts: its risks were never shown. */
 interface Tried {
+  readonly choice: Choice;
   readonly result: ApplyResult;
   readonly options: ApplyChoice;
 }
@@ -25,12 +27,14 @@ interface Tried {
 export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyPanelProps) {
   const { client } = useApp();
   const action = useAction();
-  const [tried, setTried] = useState<Tried | null>(null);
+  const [last, setTried] = useState<Tried | null>(null);
+  const tried = last?.choice === choice ? last : null;
   const apply = (options: ApplyChoice) =>
     void action.run(async () => {
       const only = toOnly(choice, files);
       const body = { ...options, ...(only === undefined ? {} : { only }) };
-      setTried({ result: await client.send<ApplyResult>('POST', `/v1/runs/${runId}/apply`, body), options });
+      const result = await client.send<ApplyResult>('POST', `/v1/runs/${runId}/apply`, body);
+      setTried({ choice, result, options });
     });
   const isNothing = choice.size === 0;
   return (
@@ -76,7 +80,7 @@ function Outcome({ tried, isBusy, onNext }: OutcomeProps) {
   return (
     <Notice tone={tone}>
       <p>
-        <strong>{words}</strong>
+        <strong>{showControls(words)}</strong>
       </p>
       <ul className="small file-list">
         {files.slice(0, 100).map((file) => (

@@ -4,13 +4,15 @@ import { useApp } from '../live/app-context.ts';
 import { useAnswer } from '../live/use-answer.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
+import { showControls } from '../ui/agent-text.tsx';
 import { shortId } from '../ui/format.ts';
-import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { VirtualRows } from '../ui/virtual-rows.tsx';
 import { ApplyPanel } from './apply-panel.tsx';
 import { CommentDialog } from './comment-dialog.tsx';
 import { chooseAll, toggleFile, toggleHunk } from './choice.ts';
 import { commentKey, setComment, type Comments, type LineComment } from './comments.ts';
+import type { Doubt } from './doubts.ts';
 import { DiffRowView, type DiffDeeds } from './diff-row.tsx';
 import { findOpenAtFirst, toDiffRows } from './diff-rows.ts';
 import { parsePatch, type PatchFile } from './parse-patch.ts';
@@ -20,6 +22,7 @@ interface DiffTabProps {
   readonly runId: string;
   readonly task: string;
   readonly isEnded: boolean;
+  readonly doubts: readonly Doubt[];
   readonly appliedAt?: string | undefined;
   /** The run whose work it goes on with. */
   readonly continues?: string | undefined;
@@ -79,7 +82,7 @@ function useFollower(runId: string): string | null {
   return value?.[0]?.runId ?? null;
 }
 
-function Diff({ files, runId, task, appliedAt }: DiffTabProps & { files: readonly PatchFile[] }) {
+function Diff({ files, runId, task, doubts, appliedAt }: DiffTabProps & { files: readonly PatchFile[] }) {
   const follower = useFollower(runId);
   const [choice, setChoice] = useState(() => chooseAll(files));
   const [open, setOpen] = useState(() => findOpenAtFirst(files));
@@ -94,6 +97,7 @@ function Diff({ files, runId, task, appliedAt }: DiffTabProps & { files: readonl
   };
   return (
     <>
+      <DoubtsNotice runId={runId} doubts={doubts} />
       <ApplyPanel runId={runId} files={files} choice={choice} appliedAt={appliedAt} onChoose={setChoice} />
       <SendComments
         runId={runId}
@@ -123,6 +127,26 @@ function Diff({ files, runId, task, appliedAt }: DiffTabProps & { files: readonl
         />
       )}
     </>
+  );
+}
+
+/** Read before the diff, not only when it is applied. */
+function DoubtsNotice({ runId, doubts }: { runId: string; doubts: readonly Doubt[] }) {
+  if (doubts.length === 0) return null;
+  return (
+    <Notice tone="wait">
+      {doubts.map((doubt) =>
+        doubt.kind === 'check-failed' ? (
+          <p key={doubt.kind}>
+            The check of this work failed: <Link to={runPath(runId)}>its report</Link> is in the overview.
+          </p>
+        ) : (
+          <p key={doubt.kind}>
+            The run worked on <code>{showControls(doubt.remote)}</code>, not on the files here.
+          </p>
+        ),
+      )}
+    </Notice>
   );
 }
 

@@ -26,7 +26,7 @@ export function DoctorPage() {
       </p>
       <ProblemNotice problem={problem} />
       {value === null && problem === null ? <Loading what="the report; it reads the whole ledger" /> : null}
-      <ul className="cards">
+      <ul className="cards probes">
         {(value?.probes ?? [])
           .toSorted((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict))
           .map((probe) => (

@@ -1,24 +1,24 @@
 import type { ReactNode } from 'react';
 import { Link } from '../router/link.tsx';
-import { runPath } from '../router/route.ts';
-import { formatAgo, shortId } from '../ui/format.ts';
+import { formatAgo } from '../ui/format.ts';
 import { useNow } from '../ui/use-now.ts';
+import type { Place } from './inbox-items.ts';
 
 interface HeadProps {
   readonly badge: ReactNode;
-  readonly runId: string;
+  readonly place: Place;
   readonly at: string;
   readonly children: ReactNode;
 }
 
-export function CardHead({ badge, runId, at, children }: HeadProps) {
+export function CardHead({ badge, place, at, children }: HeadProps) {
   const now = useNow(10_000);
   return (
     <div className="card-head">
       {badge}
       <h2>{children}</h2>
       <span className="faint card-place">
-        <Link to={runPath(runId)}>{shortId(runId)}</Link> · <time dateTime={at}>{formatAgo(at, now)}</time>
+        <Link to={place.path}>{place.name}</Link> · <time dateTime={at}>{formatAgo(at, now)}</time>
       </span>
     </div>
   );

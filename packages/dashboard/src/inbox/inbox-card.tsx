@@ -3,11 +3,11 @@ import type { Approval, ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { firstLine, formatAgo, formatRunCost, formatTime } from '../ui/format.ts';
-import { AgentText } from '../ui/agent-text.tsx';
+import { AgentText, showControls } from '../ui/agent-text.tsx';
 import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { CardHead } from './card-head.tsx';
-import type { InboxItem } from './inbox-items.ts';
+import { placeOfRun, type InboxItem } from './inbox-items.ts';
 import { QuestionBody } from './question-body.tsx';
 import type { WholeCalls } from './use-whole-calls.ts';
 import { WholeCall } from './whole-call.tsx';
@@ -75,8 +75,9 @@ function ApprovalBody({ approval, isBusy, calls, onDecide }: ApprovalProps) {
   const isUnread = !calls.isShown(approvalId);
   return (
     <>
-      <CardHead badge={<Badge tone="wait">approval</Badge>} runId={runId} at={requestedAt}>
-        Allow <code>{tool}</code>? <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
+      <CardHead badge={<Badge tone="wait">approval</Badge>} place={placeOfRun(runId)} at={requestedAt}>
+        Allow <code>{showControls(tool)}</code>?{' '}
+        <span className="faint">{actionClass.replaceAll('_', ' ')}</span>
       </CardHead>
       <WholeCall approval={approval} calls={calls} />
       <div className="actions">
@@ -104,10 +105,10 @@ function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
     <>
       <CardHead
         badge={<StatusBadge status={run.status} />}
-        runId={run.runId}
+        place={placeOfRun(run.runId)}
         at={run.endedAt ?? run.acceptedAt}
       >
-        {firstLine(run.description)}
+        {showControls(firstLine(run.description))}
       </CardHead>
       {run.failure === undefined ? null : (
         <>
@@ -136,13 +137,14 @@ function WorkBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
     <>
       <CardHead
         badge={<StatusBadge status={run.status} />}
-        runId={run.runId}
+        place={placeOfRun(run.runId)}
         at={run.endedAt ?? run.acceptedAt}
       >
-        {firstLine(run.description)}
+        {showControls(firstLine(run.description))}
       </CardHead>
       <p className="faint">
-        Its work is not in your files yet. {checkWords(run.checkPassed)} Cost: {formatRunCost(run)}.
+        Its work is not in your files yet. <CheckWords checkPassed={run.checkPassed} /> Cost:{' '}
+        {formatRunCost(run)}.
       </p>
       <div className="actions">
         <Link className="button primary" to={runPath(run.runId, 'diff')}>
@@ -162,7 +164,7 @@ function HideButton({ onHide }: { onHide: () => void }) {
   );
 }
 
-function checkWords(checkPassed: boolean | undefined): string {
+function CheckWords({ checkPassed }: { checkPassed: boolean | undefined }) {
   if (checkPassed === undefined) return 'It was not checked.';
-  return checkPassed ? 'Its check passed.' : 'Its check failed.';
+  return checkPassed ? 'Its check passed.' : <strong className="bad">Its check failed.</strong>;
 }

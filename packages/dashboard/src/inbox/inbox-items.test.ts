@@ -1,3 +1,4 @@
+import type { Question } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import type { Approval } from '../api/answers.ts';
 import { showControls } from '../ui/agent-text.tsx';
@@ -9,6 +10,7 @@ import {
   hasMovedUp,
   NOTHING_ARRANGED,
   NOTHING_CHOSEN,
+  pathOf,
 } from './inbox-items.ts';
 
 const approval = (approvalId: string, deadlineAt: string, status: Approval['status'] = 'open'): Approval => ({
@@ -67,8 +69,10 @@ test('what moves up when another entry goes is known', () => {
   expect(hasMovedUp(list('a', 'b'), list('a', 'b', 'c'))).toBe(false);
 });
 
-test('control and direction characters become visible', () => {
+test('control, direction and invisible characters become visible', () => {
   expect(showControls('a\u202eb\u0007c\u200bd\te\n')).toBe('a\\u202eb\\u0007c\\u200bd\te\n');
+  const invisible = '\u00ad\u061c\u180e\u2028\u2029\ufff9\u{e0041}\r';
+  expect(showControls(invisible)).toBe('\\u00ad\\u061c\\u180e\\u2028\\u2029\\ufff9\\u{e0041}\\u000d');
 });
 
 test('addresses name pages, and nothing else', () => {
@@ -77,4 +81,10 @@ test('addresses name pages, and nothing else', () => {
   expect(
     ['/constructor', '/runs/x/y/z', '/runs/x/nothing', '/pool/x'].map((path) => parseRoute(path).page),
   ).toEqual(Array.from({ length: 4 }, () => 'missing'));
+});
+
+test('the question of a thread leads to the residents, that of a run to its page', () => {
+  const pathOfQuestion = (runId: string) =>
+    pathOf({ kind: 'question', id: 'q', question: { runId } as Question });
+  expect(['thread_1', 'run_1'].map(pathOfQuestion)).toEqual(['/residents', '/runs/run_1']);
 });

@@ -1,6 +1,8 @@
 /** What needs a person, in the order in which it is urgent. */
 import type { Question } from '@caisson/protocol';
 import type { Approval, ListedRun } from '../api/answers.ts';
+import { runPath } from '../router/route.ts';
+import { shortId } from '../ui/format.ts';
 
 export type InboxItem =
   | { readonly kind: 'approval'; readonly id: string; readonly approval: Approval }
@@ -14,8 +16,43 @@ export interface InboxSources {
   readonly failures: readonly ListedRun[];
   /** Finished runs with a patch that was not applied. */
   readonly work: readonly ListedRun[];
-  /** More calls or questions wait than are here. */
-  readonly isCut?: boolean;
+}
+
+export function idOfRun(kind: 'failure' | 'work', { runId }: ListedRun): string {
+  return `${kind}:${runId}`;
+}
+
+/** Where an entry comes from. */
+export interface Place {
+  readonly path: string;
+  readonly name: string;
+}
+
+export function placeOfRun(runId: string): Place {
+  return { path: runPath(runId), name: shortId(runId) };
+}
+
+/** A thread of a workflow asks in its own name: it is no run, and has no page of its own. */
+export function placeOfQuestion({ runId }: Question): Place {
+  return isOfThread({ runId }) ? { path: '/residents', name: shortId(runId) } : placeOfRun(runId);
+}
+
+export function isOfThread({ runId }: Pick<Question, 'runId'>): boolean {
+  return runId.startsWith('thread_');
+}
+
+/** What Enter opens. */
+export function pathOf(item: InboxItem): string {
+  switch (item.kind) {
+    case 'approval':
+      return runPath(item.approval.runId);
+    case 'question':
+      return placeOfQuestion(item.question).path;
+    case 'failure':
+      return runPath(item.run.runId);
+    case 'work':
+      return runPath(item.run.runId, 'diff');
+  }
 }
 
 /** A call that waits has a deadline, so it comes first; the one that ends soonest at the top. */
@@ -27,8 +64,8 @@ export function buildInbox(sources: InboxSources, hidden: ReadonlySet<string>): 
       .toSorted((a, b) => a.deadlineAt.localeCompare(b.deadlineAt))
       .map((approval): InboxItem => ({ kind: 'approval', id: approval.approvalId, approval })),
     ...questions.map((question): InboxItem => ({ kind: 'question', id: question.questionId, question })),
-    ...sources.failures.map((run): InboxItem => ({ kind: 'failure', id: `failure:${run.runId}`, run })),
-    ...sources.work.map((run): InboxItem => ({ kind: 'work', id: `work:${run.runId}`, run })),
+    ...sources.failures.map((run): InboxItem => ({ kind: 'failure', id: idOfRun('failure', run), run })),
+    ...sources.work.map((run): InboxItem => ({ kind: 'work', id: idOfRun('work', run), run })),
   ];
   return items.filter(({ id }) => !hidden.has(id));
 }

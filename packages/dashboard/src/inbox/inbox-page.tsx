@@ -1,55 +1,42 @@
-import { useMemo, useRef } from 'react';
-import { useApp } from '../live/app-context.ts';
-import { useAction } from '../live/use-action.ts';
+import { useMemo } from 'react';
+import { Link } from '../router/link.tsx';
 import { navigate } from '../router/location.ts';
-import { runPath } from '../router/route.ts';
 import { useKeys } from '../ui/keys.ts';
 import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
+import { MAX_LOOKED } from './find-ended.ts';
 import { useHiddenEntries } from './hidden-entries.ts';
-import { buildInbox, type InboxItem } from './inbox-items.ts';
+import { buildInbox, pathOf, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
 import { LateEntries } from './late-entries.tsx';
 import { useArranged } from './use-arranged.ts';
+import { useDecide } from './use-decide.ts';
 import { useInbox } from './use-inbox.ts';
-import { useWholeCalls } from './use-whole-calls.ts';
 
 /** Cards have any height, so a list of them is drawn as it is, and only so long. */
 const MAX_DRAWN = 300;
+const NOTHING: readonly InboxItem[] = [];
+const NO_RUNS = { failures: [], work: [] };
 
 export function InboxPage() {
-  const { client } = useApp();
-  const sources = useInbox();
   const [hidden, hide] = useHiddenEntries();
-  const action = useAction();
+  const { waiting, ended } = useInbox(hidden);
+  const { action, calls, decide } = useDecide(waiting.reload);
   const urgent = useMemo(
-    () => (sources.value === null ? [] : buildInbox(sources.value, hidden)),
-    [sources.value, hidden],
+    () =>
+      waiting.value === null ? NOTHING : buildInbox({ ...NO_RUNS, ...ended.value, ...waiting.value }, hidden),
+    [waiting.value, ended.value, hidden],
   );
   const inbox = useArranged(urgent);
   const { chosen, choose } = inbox;
   const items = inbox.items.slice(0, MAX_DRAWN);
-  const isCut = inbox.items.length > MAX_DRAWN || sources.value?.isCut === true;
-  const sent = useRef(new Set<string>());
-  const calls = useWholeCalls();
-  const decide = (item: InboxItem, decision: 'allow' | 'deny') => {
-    if (item.kind !== 'approval' || sent.current.has(item.id)) return;
-    if (decision === 'allow' && !calls.isShown(item.id)) return calls.open(item.id);
-    sent.current.add(item.id); // it stays in the list for a moment
-    void action
-      .run(() => client.send('POST', `/v1/approvals/${item.id}/decision`, { decision }))
-      .then((isSent) => {
-        if (!isSent) sent.current.delete(item.id);
-        sources.reload();
-      });
-  };
+  const isLoaded = waiting.value !== null && ended.value !== null;
   useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || inbox.hasJustMoved() });
   return (
     <div className="page inbox">
       <h1>Inbox</h1>
       <Lead />
-      <ProblemNotice problem={action.problem ?? sources.problem} />
-      {sources.value === null && sources.problem === null ? <Loading what="the inbox" /> : null}
-      {sources.value !== null && items.length === 0 ? <NothingWaits /> : null}
+      <ProblemNotice problem={action.problem ?? waiting.problem ?? ended.problem} />
+      {isLoaded && items.length === 0 ? <NothingWaits /> : null}
       <div>
         <LateEntries count={inbox.late} onShow={inbox.sort} />
         <ul className="cards" aria-label="What waits for you">
@@ -63,15 +50,36 @@ export function InboxPage() {
               onChoose={() => choose(item.id)}
               onDecide={(decision) => decide(item, decision)}
               onHide={() => hide(item.id)}
-              onChanged={sources.reload}
+              onChanged={waiting.reload}
             />
           ))}
         </ul>
       </div>
-      {isCut ? (
+      {isLoaded || waiting.problem !== null || ended.problem !== null ? null : <Loading what="the inbox" />}
+      <RestNotice
+        isMore={
+          inbox.items.length > MAX_DRAWN || waiting.value?.isCut === true || ended.value?.isCut === true
+        }
+        isUnseen={ended.value?.isUnseen === true}
+      />
+    </div>
+  );
+}
+
+/** What waits and is not listed. */
+function RestNotice({ isMore, isUnseen }: { isMore: boolean; isUnseen: boolean }) {
+  return (
+    <>
+      {isMore ? (
         <Notice tone="info">More wait than are here. They come up as these are decided.</Notice>
       ) : null}
-    </div>
+      {isUnseen ? (
+        <Notice tone="info">
+          Failures and work are looked for among the newest {MAX_LOOKED.toLocaleString('en-US')} runs of each
+          kind. Older ones are on the page of <Link to="/runs">runs</Link>.
+        </Notice>
+      ) : null}
+    </>
   );
 }
 
@@ -124,17 +132,4 @@ function useInboxKeys(items: readonly InboxItem[], chosen: string | null, deeds:
     else return false;
     return true;
   });
-}
-
-export function pathOf(item: InboxItem): string {
-  switch (item.kind) {
-    case 'approval':
-      return runPath(item.approval.runId);
-    case 'question':
-      return runPath(item.question.runId);
-    case 'failure':
-      return runPath(item.run.runId);
-    case 'work':
-      return runPath(item.run.runId, 'diff');
-  }
 }

@@ -2,10 +2,11 @@ import type { Question } from '@caisson/protocol';
 import { useId, useState, type FormEvent } from 'react';
 import { useApp } from '../live/app-context.ts';
 import { useAction } from '../live/use-action.ts';
-import { AgentText } from '../ui/agent-text.tsx';
+import { AgentText, showControls } from '../ui/agent-text.tsx';
 import { ProblemNotice } from '../ui/notices.tsx';
 import { Badge } from '../ui/status-badge.tsx';
 import { CardHead } from './card-head.tsx';
+import { isOfThread, placeOfQuestion } from './inbox-items.ts';
 
 interface QuestionProps {
   readonly question: Question;
@@ -13,13 +14,14 @@ interface QuestionProps {
   onAnswered(): void;
 }
 
-/** A question of an agent, with its options and a box for any other answer. */
+/** A question of an agent or a workflow, with its options and a box for any other answer. */
 export function QuestionBody({ question, onAnswered, ...props }: QuestionProps) {
   const { client } = useApp();
   const action = useAction();
   const [text, setText] = useState('');
   const isBusy = action.isBusy || props.isBusy;
   const id = useId();
+  const isWorkflow = isOfThread(question);
   const answer = async (given: string) => {
     const path = `/v1/questions/${question.questionId}/answer`;
     if (await action.run(() => client.send('POST', path, { answer: given }))) onAnswered();
@@ -31,15 +33,19 @@ export function QuestionBody({ question, onAnswered, ...props }: QuestionProps) 
   const options = (question.options ?? []).filter((option) => typeof option === 'string');
   return (
     <>
-      <CardHead badge={<Badge tone="wait">question</Badge>} runId={question.runId} at={question.askedAt}>
-        The agent asks
+      <CardHead
+        badge={<Badge tone="wait">question</Badge>}
+        place={placeOfQuestion(question)}
+        at={question.askedAt}
+      >
+        {isWorkflow ? 'The workflow asks' : 'The agent asks'}
       </CardHead>
       <AgentText text={question.text} label="The question" isProse />
       {options.length === 0 ? null : (
-        <div className="actions" role="group" aria-label="Answers that the agent offers">
+        <div className="actions" role="group" aria-label="Answers that are offered">
           {options.map((option) => (
             <button key={option} type="button" disabled={isBusy} onClick={() => void answer(option)}>
-              {option.slice(0, 300)}
+              {showControls(option.slice(0, 300))}
             </button>
           ))}
         </div>
@@ -59,7 +65,9 @@ export function QuestionBody({ question, onAnswered, ...props }: QuestionProps) 
           <button type="submit" className="primary" disabled={isBusy || text.trim() === ''}>
             Answer
           </button>
-          <span className="faint">A new run continues with it. Ctrl+Enter sends.</span>
+          <span className="faint">
+            {isWorkflow ? 'The workflow goes on with it.' : 'A new run continues with it.'} Ctrl+Enter sends.
+          </span>
         </div>
       </form>
       <ProblemNotice problem={action.problem} />

@@ -75,7 +75,8 @@ export class LiveFeed {
       const stream = await this.#client.open('/v1/events', query, connection.signal);
       wasLive = true;
       this.#setState('live');
-      if (after === null) this.#resync();
+      // Also after a break: what was asked for meanwhile has failed, and no event may concern it.
+      this.#resync();
       for await (const record of readRecords(stream)) {
         clearTimeout(silence);
         silence = setTimeout(stop, SILENCE_MS);

@@ -87,7 +87,10 @@ function countOf(runs: readonly ListedRun[], status: ListedRun['status']): strin
 function UnderWay({ runs }: { runs: readonly ListedRun[] }) {
   const now = useNow();
   const columns: Column<ListedRun>[] = [
-    { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+    {
+      title: 'Status',
+      cell: ({ status, waitsFor }) => <StatusBadge status={status} isHeld={waitsFor !== undefined} />,
+    },
     {
       title: 'Task',
       cell: ({ runId, description }) => (

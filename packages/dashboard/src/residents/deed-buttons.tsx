@@ -1,10 +1,18 @@
 import { useApp } from '../live/app-context.ts';
 import { useAction } from '../live/use-action.ts';
+import { ConfirmButton } from '../ui/confirm-button.tsx';
 import { ProblemNotice } from '../ui/notices.tsx';
 
+export interface Deed {
+  /** Of the operation. */
+  readonly path: string;
+  /** What is asked before it; a deed that ends or disturbs nothing is done at once. */
+  readonly confirm?: string;
+}
+
 interface DeedButtonsProps {
-  /** Label → path of the operation. */
-  readonly deeds: Readonly<Record<string, string>>;
+  /** Label → what it does. */
+  readonly deeds: Readonly<Record<string, Deed>>;
   readonly of: string;
   onChanged(): void;
 }
@@ -16,16 +24,15 @@ export function DeedButtons({ deeds, of, onChanged }: DeedButtonsProps) {
   return (
     <>
       <div className="actions">
-        {Object.entries(deeds).map(([label, path]) => (
-          <button
+        {Object.entries(deeds).map(([label, { path, confirm }]) => (
+          <ConfirmButton
             key={label}
-            type="button"
-            disabled={action.isBusy}
-            aria-label={`${label} ${of}`}
-            onClick={() => press(path)}
-          >
-            {label}
-          </button>
+            label={label}
+            of={of}
+            confirm={confirm}
+            isDisabled={action.isBusy}
+            onConfirm={() => press(path)}
+          />
         ))}
       </div>
       <ProblemNotice problem={action.problem} onClose={action.clear} />

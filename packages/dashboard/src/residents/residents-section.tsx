@@ -1,9 +1,10 @@
 import type { ResidentView } from '@caisson/protocol';
+import { showControls } from '../ui/agent-text.tsx';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { formatBytes } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 import type { SectionProps } from './contract.ts';
-import { DeedButtons } from './deed-buttons.tsx';
+import { DeedButtons, type Deed } from './deed-buttons.tsx';
 import { StateBadge } from './state-badge.tsx';
 
 /** The worker processes behind senses and workflows. */
@@ -19,7 +20,7 @@ export function ResidentsSection({ rows, onChanged }: SectionProps<ResidentView>
       isNumber: true,
       cell: ({ memoryBytes }) => (memoryBytes === undefined ? '' : formatBytes(memoryBytes)),
     },
-    { title: 'Problem', cell: ({ problems = {} }) => Object.values(problems).join('; ') },
+    { title: 'Problem', cell: ({ problems = {} }) => showControls(Object.values(problems).join('; ')) },
     {
       title: 'Actions',
       cell: ({ key }) => (
@@ -38,6 +39,10 @@ export function ResidentsSection({ rows, onChanged }: SectionProps<ResidentView>
   );
 }
 
-function deedsOf(path: string): Record<string, string> {
-  return { Reset: `${path}/reset`, Drain: `${path}/drain`, Restart: `${path}/restart` };
+function deedsOf(path: string): Record<string, Deed> {
+  return {
+    Reset: { path: `${path}/reset`, confirm: 'Really reset?' },
+    Drain: { path: `${path}/drain`, confirm: 'Really drain?' },
+    Restart: { path: `${path}/restart`, confirm: 'Really restart?' },
+  };
 }

@@ -1,4 +1,5 @@
 import type { SenseView } from '@caisson/protocol';
+import { showControls } from '../ui/agent-text.tsx';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { formatAgo, formatMs } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
@@ -29,13 +30,13 @@ export function SensesSection({ rows, onChanged }: SectionProps<SenseView>) {
       title: 'Last',
       cell: ({ lastComputeAt }) => (lastComputeAt === undefined ? '' : formatAgo(lastComputeAt, now)),
     },
-    { title: 'Problem', cell: ({ lastProblem = '' }) => lastProblem },
+    { title: 'Problem', cell: ({ lastProblem = '' }) => showControls(lastProblem) },
     {
       title: 'Actions',
       cell: ({ name }) => (
         <DeedButtons
           of={name}
-          deeds={{ Trigger: `/v1/senses/${encodeURIComponent(name)}/trigger` }}
+          deeds={{ Trigger: { path: `/v1/senses/${encodeURIComponent(name)}/trigger` } }}
           onChanged={onChanged}
         />
       ),

@@ -1,12 +1,13 @@
 import type { ThreadRow } from '@caisson/protocol';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
+import { showControls } from '../ui/agent-text.tsx';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { firstLine, formatAgo, shortId } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 import { useNow } from '../ui/use-now.ts';
 import type { SectionProps } from './contract.ts';
-import { DeedButtons } from './deed-buttons.tsx';
+import { DeedButtons, type Deed } from './deed-buttons.tsx';
 import { StateBadge } from './state-badge.tsx';
 
 const OPEN = new Set(['queued', 'running', 'waiting']);
@@ -19,7 +20,7 @@ export function ThreadsSection({ rows, onChanged }: SectionProps<ThreadRow>) {
     { title: 'Round', isNumber: true, cell: ({ rounds, maxRounds }) => `${rounds} of ${maxRounds}` },
     { title: 'Waits for', cell: (row) => <WaitsFor row={row} /> },
     { title: 'Accepted', cell: ({ acceptedAt }) => formatAgo(acceptedAt, now) },
-    { title: 'Detail', cell: ({ detail = '' }) => firstLine(detail) },
+    { title: 'Detail', cell: ({ detail = '' }) => showControls(firstLine(detail)) },
     {
       title: 'Actions',
       cell: (row) => <DeedButtons of={row.threadId} deeds={deedsOf(row)} onChanged={onChanged} />,
@@ -46,7 +47,9 @@ function WaitsFor({ row: { waitsFor = [] } }: { row: ThreadRow }) {
   ));
 }
 
-function deedsOf({ threadId, status }: ThreadRow): Record<string, string> {
+function deedsOf({ threadId, status }: ThreadRow): Record<string, Deed> {
   const path = `/v1/threads/${encodeURIComponent(threadId)}`;
-  return OPEN.has(status) ? { Cancel: `${path}/cancel` } : { Resume: `${path}/resume` };
+  return OPEN.has(status)
+    ? { Cancel: { path: `${path}/cancel`, confirm: 'Really cancel?' } }
+    : { Resume: { path: `${path}/resume` } };
 }

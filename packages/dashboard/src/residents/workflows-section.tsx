@@ -18,7 +18,7 @@ export function WorkflowsSection({ rows, onChanged }: SectionProps<WorkflowView>
       cell: ({ name }) => (
         <DeedButtons
           of={name}
-          deeds={{ 'Start a thread': `/v1/workflows/${encodeURIComponent(name)}/threads` }}
+          deeds={{ 'Start a thread': { path: `/v1/workflows/${encodeURIComponent(name)}/threads` } }}
           onChanged={onChanged}
         />
       ),

@@ -1,5 +1,5 @@
 import type { DispatchResult } from '@caisson/protocol';
-import { AgentText } from '../ui/agent-text.tsx';
+import { AgentText, withoutStyles } from '../ui/agent-text.tsx';
 import { formatMs } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 import { Badge } from '../ui/status-badge.tsx';
@@ -25,7 +25,7 @@ export function CheckSection({ run: { result, live } }: { run: DispatchResult })
       <p className="faint">
         {verify.lens}, {formatMs(verify.durationMs)}
       </p>
-      <AgentText text={verify.report} label="Report of the check" />
+      <AgentText text={withoutStyles(verify.report)} label="Report of the check" />
     </Section>
   );
 }

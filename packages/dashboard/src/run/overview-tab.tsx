@@ -1,7 +1,7 @@
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
-import { AgentText } from '../ui/agent-text.tsx';
+import { AgentText, withoutStyles } from '../ui/agent-text.tsx';
 import { Facts } from '../ui/facts.tsx';
 import { formatBytes, formatMs, formatTime, shortId } from '../ui/format.ts';
 import { Notice } from '../ui/notices.tsx';
@@ -40,7 +40,7 @@ function WaitsNotice({ run: { waitsFor } }: { run: DispatchResult }) {
   );
 }
 
-function FailureNotice({ run: { failure, unpatched } }: { run: DispatchResult }) {
+function FailureNotice({ run: { runId, failure, unpatched } }: { run: DispatchResult }) {
   return (
     <>
       {failure === undefined ? null : (
@@ -49,6 +49,10 @@ function FailureNotice({ run: { failure, unpatched } }: { run: DispatchResult })
             <strong>{failure.reason}</strong> {failure.cause ?? ''}
           </p>
           <AgentText text={failure.detail} label="What failed" />
+          <p className="faint">
+            The <Link to={runPath(runId, 'log')}>log</Link> says what came before. Retry starts the task
+            again, edited if you like.
+          </p>
         </Notice>
       )}
       {unpatched === undefined ? null : (
@@ -116,11 +120,19 @@ function OutcomeSection({ run }: { run: DispatchResult }) {
           ['Outside the scope', run.outsideScope === undefined ? undefined : run.outsideScope.length],
         ]}
       />
-      {run.reply === '' ? (
-        <p className="faint">The agent said nothing at its end.</p>
-      ) : (
-        <AgentText text={run.reply} label="The agent's answer" isProse />
-      )}
+      <Answer run={run} />
     </Section>
   );
+}
+
+/** A plain command answers with what it printed. Its colours are in the log. */
+function Answer({ run: { runtime, reply } }: { run: DispatchResult }) {
+  if (runtime === 'command')
+    return reply === '' ? (
+      <p className="faint">The command printed nothing.</p>
+    ) : (
+      <AgentText text={withoutStyles(reply)} label="What the command printed" />
+    );
+  if (reply === '') return <p className="faint">The agent said nothing at its end.</p>;
+  return <AgentText text={reply} label="The agent's answer" isProse />;
 }

@@ -1,5 +1,6 @@
 import type { DispatchResult } from '@caisson/protocol';
 import { DiffTab } from '../diff/diff-tab.tsx';
+import { findDoubts } from '../diff/doubts.ts';
 import { useRunEvents, type RunStory } from '../live/use-run-events.ts';
 import { LogTab } from '../log/log-tab.tsx';
 import { Link } from '../router/link.tsx';
@@ -8,10 +9,10 @@ import { RUN_TABS, runPath, type RunTab } from '../router/route.ts';
 import { isUnderWay } from '../runs/run-status-names.ts';
 import { TimelineTab } from '../timeline/timeline-tab.tsx';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatRunCost, plural } from '../ui/format.ts';
+import { firstLine, formatRunCost, plural, shortId } from '../ui/format.ts';
 import { useKeys } from '../ui/keys.ts';
 import { Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { findAccepted } from './asked.ts';
 import { EvidenceTab } from './evidence-tab.tsx';
 import { OverviewTab } from './overview-tab.tsx';
@@ -29,7 +30,13 @@ export function RunPage({ runId, tab }: { runId: string; tab: RunTab }) {
   if (run === null)
     return (
       <div className="page">
+        <h1>Run {showControls(shortId(runId))}</h1>
         {problem === null ? <Loading what="the run" /> : <ProblemNotice problem={problem} />}
+        {problem?.status === 404 ? (
+          <p>
+            <Link to="/runs">All runs</Link> of this project.
+          </p>
+        ) : null}
       </div>
     );
   const task = findAccepted(story.events)?.task.description ?? '';
@@ -60,9 +67,10 @@ function RunHead({ run, task }: { run: DispatchResult; task: string }) {
   return (
     <div className="run-title">
       <div className="actions">
-        <StatusBadge status={run.status} note={run.live?.phase} />
+        <StatusBadge status={run.status} note={run.live?.phase} isHeld={run.waitsFor !== undefined} />
+        {run.result?.verify?.passed === false ? <Badge tone="bad">check failed</Badge> : null}
         <code className="faint">{run.runId}</code>
-        <span className="faint">{formatRunCost(run, '')}</span>
+        <span className="faint small">{formatRunCost(run, '')}</span>
       </div>
       <h1>{showControls(firstLine(task === '' ? run.runId : task, 160))}</h1>
     </div>
@@ -91,6 +99,7 @@ function TabBody({ tab, run, story, task }: BodyProps) {
           runId={run.runId}
           task={task}
           isEnded={isEnded}
+          doubts={findDoubts(run)}
           appliedAt={run.applied?.at}
           continues={findAccepted(story.events)?.continues}
         />

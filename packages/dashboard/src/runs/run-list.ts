@@ -9,13 +9,39 @@ export function appendPage(runs: Runs, page: Runs): Runs {
   return [...runs, ...page.filter(({ runId }) => !known.has(runId))];
 }
 
-/** The first page, read again. Where it does not reach what is there, the list begins anew: a hole would not be seen. */
-export function mergeHead(runs: Runs, head: Runs): { readonly runs: Runs; readonly isAnew: boolean } {
+export interface MergedHead {
+  readonly runs: Runs;
+  /** The list begins anew. */
+  readonly isAnew: boolean;
+  /** How many are newer than what was the newest. */
+  readonly onTop: number;
+}
+
+/**
+ * The newest runs that fit, read again; all of them where `isAll`. They replace what is there as far back as they reach:
+ * older runs may fit now, and others may fit no more. Where they do not reach what is there, the list begins anew: a hole
+ * would not be seen.
+ */
+export function mergeHead(runs: Runs, head: Runs, isAll: boolean): MergedHead {
   const newest = runs[0];
-  if (newest === undefined || !head.some(({ acceptedOffset }) => acceptedOffset <= newest.acceptedOffset))
-    return { runs: head, isAnew: true };
-  const coming = head.filter(({ acceptedOffset }) => acceptedOffset > newest.acceptedOffset);
-  return { runs: updateRuns([...coming, ...runs], [], head), isAnew: false };
+  const last = head.at(-1);
+  if (newest === undefined || last === undefined || last.acceptedOffset > newest.acceptedOffset)
+    return { runs: head, isAnew: true, onTop: 0 };
+  const behind = isAll ? [] : runs.filter(({ acceptedOffset }) => acceptedOffset < last.acceptedOffset);
+  const onTop = head.filter(({ acceptedOffset }) => acceptedOffset > newest.acceptedOffset).length;
+  return { runs: [...head, ...behind], isAnew: false, onTop };
+}
+
+/** Places runs that fit now among the others, in their order. What belongs behind the last one comes with its page. */
+export function insertRuns(runs: Runs, coming: Runs, order: 'newest' | 'oldest', isWhole: boolean): Runs {
+  const known = new Set(runs.map(({ runId }) => runId));
+  const direction = order === 'newest' ? -1 : 1;
+  const compare = (a: ListedRun, b: ListedRun) => direction * (a.acceptedOffset - b.acceptedOffset);
+  const last = runs.at(-1);
+  const added = coming.filter(
+    (run) => !known.has(run.runId) && (isWhole || (last !== undefined && compare(run, last) < 0)),
+  );
+  return added.length === 0 ? runs : [...runs, ...added].toSorted(compare);
 }
 
 /** Runs that were read again. One that was asked for and is not found fits the filter no more. */

@@ -2,11 +2,11 @@
 import type { ListedRun } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
 import { asProblem, type ProblemError } from '../api/problem.ts';
-import { appendPage, mergeHead, updateRuns } from './run-list.ts';
+import { appendPage, insertRuns, mergeHead, updateRuns } from './run-list.ts';
 import { toQuery, type RunsFilter } from './runs-filter.ts';
 
 export const PAGE = 100;
-/** More than this is not read again one by one. */
+/** So many are asked for by their ids at once. */
 const MAX_ASKED = 100;
 /** A tab may stay open for days, and a list may be scrolled for hours: more are not kept. */
 export const MAX_KEPT = 10_000;
@@ -32,6 +32,8 @@ export class RunPager {
   readonly #filter: RunsFilter;
   readonly #listeners = new Set<() => void>();
   #state = NOTHING;
+  /** Reads follow each other: an answer never replaces a newer one. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(client: Client, filter: RunsFilter) {
     this.#client = client;
@@ -50,8 +52,8 @@ export class RunPager {
   async loadMore(): Promise<void> {
     if (this.#state.isLoading || this.#state.isWhole || this.#state.isFull) return;
     this.#set({ isLoading: true });
-    const after = this.#state.runs.at(-1)?.runId;
     await this.#try(async () => {
+      const after = this.#state.runs.at(-1)?.runId;
       const page = await this.#read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
       this.#keep(appendPage(this.#state.runs, page), { isWhole: page.length < PAGE });
     });
@@ -63,30 +65,40 @@ export class RunPager {
     if (this.#filter.order === 'oldest') return await this.#readOn();
     await this.#try(async () => {
       const head = await this.#read({ limit: PAGE });
-      const before = this.#state.runs.length;
-      const { runs, isAnew } = mergeHead(this.#state.runs, head);
-      if (isAnew) this.#keep(runs, { isWhole: head.length < PAGE });
-      else this.#keep(runs, { onTop: this.#state.onTop + runs.length - before });
+      const isAll = head.length < PAGE;
+      const { runs, isAnew, onTop } = mergeHead(this.#state.runs, head, isAll);
+      const isWhole = isAll || (!isAnew && this.#state.isWhole);
+      this.#keep(runs, { isWhole, onTop: this.#state.onTop + onTop });
     });
   }
 
-  /** With the oldest first, new ones come behind the last. */
+  /** With the oldest first, new ones come behind the last; and so does what could not be read before. */
   async #readOn(): Promise<void> {
-    if (!this.#state.isWhole) return;
+    if (!this.#state.isWhole && this.#state.problem === null) return;
     this.#set({ isWhole: false });
     await this.loadMore();
   }
 
+  /** Reads these again, listed or not: one that is not may fit the filter now. */
   async refresh(ids: ReadonlySet<string>): Promise<void> {
-    const asked = this.#state.runs
-      .map(({ runId }) => runId)
-      .filter((id) => ids.has(id))
-      .slice(0, MAX_ASKED);
-    if (asked.length === 0) return;
-    await this.#try(async () => {
-      const found = await this.#read({ ids: asked.join(','), limit: MAX_ASKED });
-      this.#set({ runs: updateRuns(this.#state.runs, asked, found) });
-    });
+    const all = [...ids];
+    for (let from = 0; from < all.length; from += MAX_ASKED) {
+      const asked = all.slice(from, from + MAX_ASKED);
+      await this.#try(async () => {
+        const found = await this.#read({ ids: asked.join(','), limit: MAX_ASKED });
+        this.#place(updateRuns(this.#state.runs, asked, found), found);
+      });
+    }
+  }
+
+  #place(runs: readonly ListedRun[], found: readonly ListedRun[]): void {
+    const { isWhole, onTop } = this.#state;
+    const placed = insertRuns(runs, found, this.#filter.order, isWhole);
+    const top = Math.max(
+      0,
+      placed.findIndex(({ runId }) => runId === runs[0]?.runId),
+    );
+    this.#keep(placed, { onTop: onTop + top });
   }
 
   #read(page: Record<string, string | number>): Promise<ListedRun[]> {
@@ -100,13 +112,14 @@ export class RunPager {
     this.#set({ ...changes, runs: kept, isWhole, isFull: kept.length === MAX_KEPT && !isWhole });
   }
 
-  async #try(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-      if (this.#state.problem !== null) this.#set({ problem: null });
-    } catch (error) {
-      this.#set({ problem: asProblem(error) });
-    }
+  #try(work: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(work).then(
+      () => {
+        if (this.#state.problem !== null) this.#set({ problem: null });
+      },
+      (error: unknown) => this.#set({ problem: asProblem(error) }),
+    );
+    return this.#turn;
   }
 
   #set(changes: Partial<PagerState>): void {

@@ -35,7 +35,7 @@ export function RunRow({ run, index, isChosen, isMarked, nowMs, onMark }: RunRow
         />
       </span>
       <span role="cell">
-        <StatusBadge status={run.status} />
+        <StatusBadge status={run.status} isHeld={run.waitsFor !== undefined} />
       </span>
       <span role="cell" className="run-what">
         <Link className="cut" to={runPath(run.runId)} title={what}>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ListedRun } from '../api/answers.ts';
 import type { Client, Query } from '../api/client.ts';
-import { appendPage, mergeHead, toRows, updateRuns } from './run-list.ts';
+import { appendPage, insertRuns, mergeHead, toRows, updateRuns } from './run-list.ts';
 import { MAX_KEPT, PAGE, RunPager } from './run-pager.ts';
 import { isFiltered, parseFilter, toQuery } from './runs-filter.ts';
 
@@ -44,8 +44,33 @@ test('pages follow each other without a double', () => {
 });
 
 test('new runs come on top; after too many the list begins anew', () => {
-  expect(ids(mergeHead([run(2), run(1)], [run(4), run(3), run(2)]).runs)).toEqual([4, 3, 2, 1]);
-  expect(mergeHead([run(2)], [run(9), run(8)])).toMatchObject({ isAnew: true });
+  const merged = mergeHead([run(2), run(1)], [run(4), run(3), run(2)], false);
+  expect([ids(merged.runs), merged.onTop]).toEqual([[4, 3, 2, 1], 2]);
+  expect(mergeHead([run(2)], [run(9), run(8)], false)).toMatchObject({ isAnew: true });
+});
+
+test('read again, the newest have what fits now between others, and lack what fits no more', () => {
+  const before = [run(7), run(5), run(2), run(1)];
+  const head = [run(7), run(6), run(3)];
+  expect(ids(mergeHead(before, head, false).runs)).toEqual([7, 6, 3, 2, 1]);
+  expect(ids(mergeHead(before, head, true).runs)).toEqual([7, 6, 3]);
+});
+
+test('a run that fits now is placed by its age; behind the last one only where the list is whole', () => {
+  const runs = [run(7), run(5)];
+  const place = (order: 'newest' | 'oldest', isWhole: boolean) =>
+    ids(
+      insertRuns(
+        order === 'newest' ? runs : runs.toReversed(),
+        [run(9), run(6), run(5), run(1)],
+        order,
+        isWhole,
+      ),
+    );
+  expect(place('newest', false)).toEqual([9, 7, 6, 5]);
+  expect(place('newest', true)).toEqual([9, 7, 6, 5, 1]);
+  expect(place('oldest', false)).toEqual([1, 5, 6, 7]);
+  expect(insertRuns([], [run(1)], 'newest', false)).toEqual([]);
 });
 
 test('a run that fits the filter no more leaves the list', () => {
@@ -90,6 +115,36 @@ test('an error is shown, and the next success removes it', async () => {
   await pager.loadMore();
   expect([pager.state.problem, pager.state.runs.length]).toEqual([null, 1]);
 });
+
+test('a run that begins to fit the filter appears where it belongs, however many changed', async () => {
+  const { client, all } = createHost(5);
+  const fitting = new Set(['run_4', 'run_1']);
+  const get: Client['get'] = async <T>(path: string, query: Query = {}) =>
+    (await client.get<ListedRun[]>(path, query)).filter(({ runId }) => fitting.has(runId)) as T;
+  const pager = new RunPager({ ...client, get }, parseFilter(new URLSearchParams('status=error')));
+  await pager.loadMore();
+  expect(ids(pager.state.runs)).toEqual([4, 1]);
+  for (const id of ['run_5', 'run_2']) fitting.add(id);
+  fitting.delete('run_1');
+  const strangers = Array.from({ length: 250 }, (_, index) => `run_x${index}`);
+  await pager.refresh(new Set([...strangers, ...all.map(({ runId }) => runId)]));
+  expect([ids(pager.state.runs), pager.state.onTop]).toEqual([[5, 4, 2], 1]);
+});
+
+test.each(['newest', 'oldest'])(
+  'a list that could not be read is read when the host is back, %s first',
+  async (order) => {
+    const { client } = createHost(2);
+    let isGone = true;
+    const get: Client['get'] = (...args) =>
+      isGone ? Promise.reject(new Error('gone')) : client.get(...args);
+    const pager = new RunPager({ ...client, get }, parseFilter(new URLSearchParams({ order })));
+    await pager.loadMore();
+    isGone = false;
+    await pager.refreshHead();
+    expect([pager.state.problem, pager.state.runs.length]).toEqual([null, 2]);
+  },
+);
 
 test('only so many runs are kept, however many come or are scrolled through', async () => {
   const { client, all } = createHost(2 * MAX_KEPT);

@@ -36,7 +36,11 @@ export function useRuns(filter: RunsFilter): RunPager {
       changed.current.add(runId);
       refresh();
     },
-    onResync: () => void pager.refreshHead(),
+    onResync: () => {
+      refreshHead();
+      for (const id of idsUnderWay(pager)) changed.current.add(id);
+      refresh();
+    },
   });
   return pager;
 }

@@ -89,14 +89,19 @@ function Axis({
   height: number;
 }) {
   const toX = (ms: number) => ((ms + startMs - view.fromMs) / (view.toMs - view.fromMs)) * width;
-  return ticksOf(view, startMs, Math.max(2, Math.floor(width / 110))).map((tick) => (
-    <g key={tick} className="tick">
-      <line x1={toX(tick)} x2={toX(tick)} y1={AXIS - 4} y2={height} />
-      <text x={toX(tick) + 3} y={12}>
-        {formatMs(tick)}
-      </text>
-    </g>
-  ));
+  return ticksOf(view, startMs, Math.max(2, Math.floor(width / 110))).map((tick) => {
+    const x = toX(tick);
+    const words = formatMs(tick);
+    const isAtEdge = x + words.length * LETTER_PX > width;
+    return (
+      <g key={tick} className="tick">
+        <line x1={x} x2={x} y1={AXIS - 4} y2={height} />
+        <text x={isAtEdge ? x - 3 : x + 3} y={12} textAnchor={isAtEdge ? 'end' : 'start'}>
+          {words}
+        </text>
+      </g>
+    );
+  });
 }
 
 interface LanesProps {
@@ -122,6 +127,9 @@ function Lanes({ lanes, ...rest }: LanesProps) {
   });
 }
 
+/** So wide is a letter at most, on the whole: a label ends within its bar. */
+const LETTER_PX = 8;
+
 function LaneBars({ lane, view, width, onChoose }: Omit<LanesProps, 'lanes'> & { lane: PackedLane }) {
   const scale = width / (view.toMs - view.fromMs);
   const visible = lane.bars.filter(({ bar }) => bar.endMs >= view.fromMs && bar.startMs <= view.toMs);
@@ -134,10 +142,10 @@ function LaneBars({ lane, view, width, onChoose }: Omit<LanesProps, 'lanes'> & {
         <rect x={x} y={row * ROW + 20} width={w} height={ROW - 4} rx={3} />
         {w > 60 ? (
           <text x={x + 4} y={row * ROW + 32}>
-            {showControls(firstLine(bar.label, Math.floor(w / 7)))}
+            {showControls(firstLine(bar.label, Math.floor(w / LETTER_PX)))}
           </text>
         ) : null}
-        <title>{`${bar.label}, ${formatMs(bar.endMs - bar.startMs)}`}</title>
+        <title>{showControls(`${bar.label}, ${formatMs(bar.endMs - bar.startMs)}`)}</title>
       </g>
     );
   });

@@ -32,10 +32,15 @@ export function AgentText({ text, label, isProse = false }: AgentTextProps) {
   );
 }
 
-/** Control and direction characters become visible: what is approved is what is read. */
+/** Control, direction and invisible characters become visible: what is approved is what is read. */
 export function showControls(text: string): string {
-  return text.replaceAll(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return text.replaceAll(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => {
+    const code = (char.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+  });
+}
+
+/** What a program printed, without the colours that it chose for a terminal. Not for what a person decides about. */
+export function withoutStyles(text: string): string {
+  return text.replaceAll(/\u001b\[[0-9;:]*m/g, '');
 }

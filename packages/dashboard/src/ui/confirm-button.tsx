@@ -4,13 +4,16 @@ const CONFIRM_MS = 4000;
 
 interface ConfirmButtonProps {
   readonly label: string;
-  readonly confirm: string;
+  /** The question; without one it is done at once. */
+  readonly confirm: string | undefined;
+  /** What it is done to, for those who do not see the row. */
+  readonly of?: string;
   readonly isDisabled?: boolean;
   onConfirm(): void;
 }
 
 /** Asks once more in its own place; the question goes away by itself. */
-export function ConfirmButton({ label, confirm, isDisabled = false, onConfirm }: ConfirmButtonProps) {
+export function ConfirmButton({ label, confirm, of, isDisabled = false, onConfirm }: ConfirmButtonProps) {
   const [isAsking, setIsAsking] = useState(false);
   useEffect(() => {
     if (!isAsking) return undefined;
@@ -18,12 +21,19 @@ export function ConfirmButton({ label, confirm, isDisabled = false, onConfirm }:
     return () => clearTimeout(timer);
   }, [isAsking]);
   const press = () => {
-    if (isAsking) onConfirm();
-    setIsAsking(!isAsking);
+    if (isAsking || confirm === undefined) onConfirm();
+    setIsAsking(!isAsking && confirm !== undefined);
   };
+  const words = isAsking ? confirm : label;
   return (
-    <button type="button" className={isAsking ? 'danger' : ''} disabled={isDisabled} onClick={press}>
-      {isAsking ? confirm : label}
+    <button
+      type="button"
+      className={isAsking ? 'danger' : ''}
+      disabled={isDisabled}
+      aria-label={of === undefined ? undefined : `${words} ${of}`}
+      onClick={press}
+    >
+      {words}
     </button>
   );
 }

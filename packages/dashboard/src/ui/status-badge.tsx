@@ -15,11 +15,18 @@ const TONES: Readonly<Record<string, string>> = {
 
 const WORDS: Partial<Record<RunStatus, string>> = { budget_exceeded: 'over budget' };
 
+interface StatusProps {
+  readonly status: RunStatus;
+  readonly note?: string | undefined;
+  /** It waits for a person. */
+  readonly isHeld?: boolean;
+}
+
 /** A status as a word and a colour: never the colour alone. */
-export function StatusBadge({ status, note }: { status: RunStatus; note?: string | undefined }) {
+export function StatusBadge({ status, note, isHeld = false }: StatusProps) {
   return (
     <Badge
-      tone={TONES[status] ?? 'quiet'}
+      tone={isHeld ? 'wait' : (TONES[status] ?? 'quiet')}
     >{`${WORDS[status] ?? status}${note === undefined ? '' : ` · ${note}`}`}</Badge>
   );
 }

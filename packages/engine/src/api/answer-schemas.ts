@@ -56,6 +56,7 @@ export const ListedRunAnswer = z.object({
   ),
   position: z.optional(z.int()),
   checkPassed: z.optional(z.boolean()),
+  hasWork: z.optional(z.boolean()),
   live: z.optional(LiveRun),
   waitsFor: z.optional(WaitsFor),
 });

@@ -2,7 +2,7 @@ import { systemClock } from '@caisson/ground';
 import { expect, test, vi } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, createRecorder, type Ledger } from '../ledger/index.ts';
-import { findCheckPassed } from './find-check-passed.ts';
+import { findCheckPassed, findDoneWork } from './find-check-passed.ts';
 
 const RUN = 'run_00000000000000000001';
 
@@ -40,4 +40,16 @@ test('a list reads the last events of a run once, however many it has', async ()
   const read = vi.spyOn(ledger, 'read');
   for (let round = 0; round < 3; round += 1) expect(findCheckPassed(ledger, rowOf(ledger))).toBe(false);
   expect(read.mock.calls).toEqual([[{ runId: RUN, types: ['dispatch.finished'], after: 202 }]]);
+});
+
+test.each([
+  [{ patchRef: 'ab'.repeat(32) }, true],
+  [{ patchMissing: 'too big' }, true],
+  [{}, false],
+])('of an ending with %o it is known whether there is work', async (left, hasWork) => {
+  const ledger = createMemoryLedger();
+  const record = createRecorder({ ledger, clock: systemClock }).of(RUN);
+  await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+  await record.append('dispatch.finished', { durationMs: 1, ...left }, { attempt: 1 });
+  expect(findDoneWork(ledger, rowOf(ledger))).toEqual({ hasWork });
 });

@@ -1,7 +1,7 @@
 import { CaissonError, definedOnly, type LiveRun, type WaitsFor } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_POOL, type RunFilter, type RunRow } from '../ledger/index.ts';
-import { findCheckPassed } from './find-check-passed.ts';
+import { findDoneWork } from './find-check-passed.ts';
 import { findLive, findWaiting } from './live-runs.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 
@@ -17,6 +17,8 @@ export interface ListedRun extends RunRow {
   readonly position?: number;
   /** Whether the check of its work passed; absent where there was none. */
   readonly checkPassed?: boolean;
+  /** Whether it left work to take; absent until it is done. */
+  readonly hasWork?: boolean;
   /** How far it is; absent once it has ended. */
   readonly live?: LiveRun;
   /** What it waits for a person to say. */
@@ -39,7 +41,7 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     ...definedOnly({
       position: positionOf(row),
       live: live.get(row.runId),
-      checkPassed: findCheckPassed(engine.ledger, row),
+      ...findDoneWork(engine.ledger, row),
       waitsFor: findWaiting(engine, row) ?? undefined,
     }),
   }));
