@@ -132,15 +132,15 @@ function joinSenses(
   return { senses, signals };
 }
 
-async function computeForRun(
+function computeForRun(
   { ledger }: Pick<ResidentsOptions, 'ledger'>,
   senses: Senses,
   { runId, status }: { readonly runId: string; readonly status: string },
-): Promise<void> {
+): Promise<unknown> | null {
   const listening = senses.findByTrigger('runs', ({ statuses }) => statuses.includes(status));
-  if (listening.length === 0) return;
+  if (listening.length === 0) return null;
   const causes = findRunCauses(ledger, runId);
-  await Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
+  return Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
 }
 
 function describe(

@@ -106,6 +106,7 @@ class RecordedSignals implements Signals {
   resume(): void {
     const after = this.#cursor.offset;
     for (const { data, offset } of this.#options.ledger.walk({ after, types: ['signal.emitted'] })) {
+      if (this.#cursor.isDelivered(offset)) continue;
       const present = this.#options.findListeners(data.name);
       void this.#deliver(offset, data, {
         senses: present.senses.filter((name) => data.listeners.includes(SENSE + name)),
