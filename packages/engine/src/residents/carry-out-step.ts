@@ -23,11 +23,12 @@ interface Carried {
   readonly request?: StepRequest | undefined;
 }
 
+/** Null: it cannot be carried out now, and stays open. */
 export async function carryOut(
   rooms: StepRooms,
   carried: Carried,
   signal: AbortSignal,
-): Promise<StepOutcome> {
+): Promise<StepOutcome | null> {
   const { step } = carried;
   switch (step.kind) {
     case 'sleep':
@@ -44,13 +45,17 @@ export async function carryOut(
   }
 }
 
-async function dispatchRun(rooms: StepRooms, carried: Carried, signal: AbortSignal): Promise<StepOutcome> {
+async function dispatchRun(
+  rooms: StepRooms,
+  carried: Carried,
+  signal: AbortSignal,
+): Promise<StepOutcome | null> {
   const { threadId, workflow, step, request } = carried;
   const [runId = ''] = step.runIds ?? [];
   if (rooms.ledger.run(runId) === null) {
     const settings = rooms.findWorkflow(workflow);
-    if (settings === null || request?.kind !== 'dispatch')
-      return { ok: false, value: `the workflow ${workflow} is not configured any more` };
+    if (settings === null) return null; // it may be declared again
+    if (request?.kind !== 'dispatch') return { ok: false, value: 'what it asked for is not known' };
     await rooms.dispatch({
       ...parseRoleRun(request.request),
       runId,

@@ -126,6 +126,7 @@ export interface WorkerRuntime {
   restart(key: string): Promise<boolean>;
   /** Ends a block, or a file that could not be loaded. False when there is no such key. */
   reset(key: string): Promise<boolean>;
+  /** Null for a key that is not served: also while the last worker of one that was withdrawn finishes. */
   view(key: string): ResidentView | null;
   list(): readonly ResidentView[];
   /** Senses stop at once; turns get the grace, then nothing of any worker is left. Idempotent. */

@@ -247,5 +247,14 @@ test('many joined signals are no deep chain', async () => {
     void senses.request('a', cause, [{ signalId: cause.signalId, name: cause.name, sense: 'b' }]);
   }
   await advance(10_000);
-  expect(computes[1]?.causes.map(({ name }) => name)).toEqual(['s32', 's33', 's34', 's35', 's36', 's37', 's38', 's39']);
+  expect(computes[1]?.causes.map(({ name }) => name)).toEqual([
+    's32',
+    's33',
+    's34',
+    's35',
+    's36',
+    's37',
+    's38',
+    's39',
+  ]);
 });

@@ -4,7 +4,7 @@
  *   turning ──message──► turning (the next round) ──the router names no role──► done
  *      ├──the worker ended──► turning again, from the recorded steps (parked, if it waits); too often ──► crashed
  *      ├──all its steps are open, and its worker is evicted──► parked ──a step is over──► turning
- *      ├──the key is blocked, or its file cannot be loaded──► held ──resume──► turning
+ *      ├──the key is not declared, blocked, or its file cannot be loaded──► held ──resume──► turning
  *      └──cancelled, out of time, too many rounds, the role failed──► ended
  *
  * Time counts by the clock of the wall from the start on, also without a daemon; not while it sleeps or a person is asked.
@@ -101,6 +101,7 @@ export class ThreadDrive {
 
   /** Its key may be able to work again. */
   resume(): void {
+    this.#steps.retry();
     this.#news.resolve();
   }
 
@@ -187,7 +188,7 @@ export class ThreadDrive {
     this.#changed();
   }
 
-  /** A blocked key, or a file that cannot be loaded, is a matter of its own: the thread waits. */
+  /** A key that is not declared, blocked or cannot be loaded is a matter of its own: the thread waits. */
   async #takeFailure({ kind, detail }: GuestFailure, role = 'the router'): Promise<void> {
     if (this.#isLeaving) return;
     const state = this.#rooms.runtime.view(keyOfWorkflow(this.workflow))?.state;

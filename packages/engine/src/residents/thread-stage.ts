@@ -15,7 +15,7 @@ import { createThreads } from './threads.ts';
 
 export const USER = { trigger: { kind: 'user' }, payload: null, causes: [] } as const;
 
-const SETTINGS: ThreadSettings = {
+export const SETTINGS: ThreadSettings = {
   concurrency: 1,
   overflow: 'queue',
   maxQueue: 100,

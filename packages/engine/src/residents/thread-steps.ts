@@ -25,6 +25,8 @@ interface Step {
   readonly data: DataOf<'thread.step-started'>;
   outcome?: StepOutcome | undefined;
   isCarried: boolean;
+  /** Once the role has asked for it here. */
+  request?: StepRequest | undefined;
 }
 
 /** Whom the steps report to. */
@@ -66,6 +68,13 @@ export class ThreadSteps {
 
   stop(): void {
     this.#over.abort();
+  }
+
+  /** What could not be carried out may be possible now. */
+  retry(): void {
+    if (this.#over.signal.aborted) return;
+    for (const step of this.#open())
+      if (!step.isCarried && step.request !== undefined) this.#carry(step, step.request);
   }
 
   /** For the next order. */
@@ -129,11 +138,15 @@ export class ThreadSteps {
 
   #carry(step: Step, request?: StepRequest): void {
     step.isCarried = true;
+    step.request = request;
     const { signal } = this.#over;
     const carried = carryOut(this.#rooms, { ...this.#thread, step: step.data, request }, signal);
     void carried
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }))
-      .then((outcome) => (signal.aborted ? undefined : this.#settle(step, outcome)));
+      .then((outcome) => {
+        if (outcome === null) step.isCarried = false;
+        else if (!signal.aborted) return this.#settle(step, outcome);
+      });
   }
 
   async #settle(step: Step, outcome: StepOutcome): Promise<void> {

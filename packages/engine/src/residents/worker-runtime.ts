@@ -126,7 +126,7 @@ class KeyedRuntime implements WorkerRuntime {
 
   view(key: string): ResidentView | null {
     const found = this.#keys.get(key);
-    return found === undefined ? null : this.#describe(found);
+    return found === undefined || found.isClosed ? null : this.#describe(found);
   }
 
   list(): readonly ResidentView[] {

@@ -44,7 +44,8 @@ export function createSenseRunner(
   let abort: (why: string) => void = () => undefined;
   const run = async (order: ComputeOrder): Promise<void> => {
     const emission = outbox.find(order.computeId);
-    if (emission !== null || done.has(order.computeId)) // its answer was lost, or another compute covered it
+    if (emission !== null || done.has(order.computeId))
+      // its answer was lost, or another compute covered it
       return say({ kind: 'computed', signals: emission?.signals ?? [] });
     const limit = createLimit();
     ({ abort } = limit);
