@@ -42,6 +42,20 @@ it.each([
     `writeSync(3, JSON.stringify({ kind: 'computed', id: 'c0', durationMs: 0, signals: [] }) + '\\n');`,
   ],
   ['a line of an unknown kind', `writeSync(3, '{"kind":"unknown"}\\n');`],
+  [
+    'signals of no compute without end',
+    `const line = JSON.stringify({ kind: 'undelivered', name: 'bad', computeId: 'c', causes: [], signals: [] }) + '\\n';
+    const until = Date.now() + 20_000;
+    while (Date.now() < until) { try { writeSync(3, line); } catch (e) { if (e.code !== 'EAGAIN') throw e; } }`,
+  ],
+  [
+    'signals of another key',
+    `writeSync(3, JSON.stringify({ kind: 'undelivered', name: 'x', computeId: 'c', causes: [], signals: [] }) + '\\n');`,
+  ],
+  [
+    'that it is ready again',
+    `writeSync(3, JSON.stringify({ kind: 'ready', modules: [{ name: 'bad' }] }) + '\\n');`,
+  ],
 ])('code that writes %s to the channel by hand ends its resident', async (_what, code) => {
   const { resident, expectNothingLeft } = await serve(
     senseThat(
