@@ -83,6 +83,8 @@ export const GUEST_ORDERS = {
     silenceMs: ms(),
     /** The largest heap of one thread. */
     heapBytes: z.number(),
+    /** Turns at the same time; others wait. */
+    maxTurns: count(),
   }),
   /** Asks for one compute of a sense. */
   compute: z.object({

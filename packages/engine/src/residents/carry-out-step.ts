@@ -2,6 +2,7 @@
 import { definedOnly, type DataOf, type EndedRun, type StepRequest } from '@caisson/protocol';
 import { isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { Alarms } from './alarms.ts';
+import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { EventWatch } from './event-watch.ts';
 import { persist } from './persist.ts';
 import type { StepOutcome } from './plan-step.ts';
@@ -63,6 +64,8 @@ async function dispatchRun(
       idempotencyKey: `${threadId}.${step.round}.${step.ordinal}`,
       parent: { runId: threadId, grant: composeRunGrant(settings, rooms) },
     });
+    // Its thread was given up before the run was accepted, and could not cancel it.
+    if (signal.reason === CANCELLED) await cancelRuns(rooms, [runId]);
   }
   if (step.waits !== true) return { ok: true, value: runId };
   const [ended] = await awaitRuns(rooms, [runId], signal);

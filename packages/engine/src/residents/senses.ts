@@ -139,8 +139,7 @@ class TimedSenses implements Senses {
       this.#entries.set(settings.name, { settings, waiting: [], intervalDueMs: dueMs, ...counts });
       return;
     }
-    const isSameInterval = known.settings.intervalMs === settings.intervalMs;
-    if (!isSameInterval) known.intervalDueMs = dueMs;
+    if (known.settings.intervalMs !== settings.intervalMs) known.intervalDueMs = dueMs;
     known.settings = settings;
   }
 

@@ -12,6 +12,7 @@ import {
   type StepRequest,
 } from '@caisson/protocol';
 import { isRefusal, type RunRecord } from '../ledger/index.ts';
+import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
 import { planStep, type StepOutcome } from './plan-step.ts';
@@ -66,8 +67,8 @@ export class ThreadSteps {
     for (const step of this.#open()) if (this.#isIndependent(step)) this.#carry(step);
   }
 
-  stop(): void {
-    this.#over.abort();
+  stop(why?: typeof CANCELLED): void {
+    this.#over.abort(why);
   }
 
   /** What could not be carried out may be possible now. */

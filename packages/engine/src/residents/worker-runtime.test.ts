@@ -355,7 +355,7 @@ test('a worker that is evicted with a turn under way ends at once, and the turn 
   const { outcome } = turn(FLOW);
   await settle();
   await runtime.evict(FLOW);
-  expect(await outcome).toMatchObject({ kind: 'failed', failure: { kind: 'crashed' } });
+  expect(await outcome).toEqual({ kind: 'interrupted' });
   expect(runtime.view(FLOW)).toMatchObject({ state: 'idle', crashes: 0 });
   expect(starter.guests.length).toBe(1);
 });
@@ -455,7 +455,7 @@ test('at a shutdown senses end at once, turns get the grace, and nothing is left
   expect(stuck?.isOver).toBe(false);
   await advance(500);
   await Promise.all([stopped, again]);
-  expect((await slow).kind).toBe('failed');
+  expect((await slow).kind).toBe('interrupted');
   expect((await turn(FLOW).outcome).kind).toBe('failed');
   expect([starter.guests.length, clock.pendingTimers()]).toEqual([3, 0]);
 });

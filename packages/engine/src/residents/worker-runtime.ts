@@ -90,7 +90,7 @@ class KeyedRuntime implements WorkerRuntime {
     return {
       outcome,
       answerStep: (ordinal, answer) => this.#keys.get(key)?.answerStep(work, ordinal, answer),
-      abandon: (why) => this.#keys.get(key)?.abandon(work, why),
+      abandon: (...how) => this.#keys.get(key)?.abandon(work, ...how),
     };
   }
 
