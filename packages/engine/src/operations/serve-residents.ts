@@ -18,7 +18,12 @@ import type { Residents } from '../residents/index.ts';
 import { readSchedules, toScheduledRequest } from './describe-schedule.ts';
 import { findResidentKey, requireSense, requireWorkflow } from './find-resident.ts';
 import { requireThread, resolveThreadId } from './read-threads.ts';
-import { ResidentBlockedError, ThreadActiveError, ThreadDroppedError } from './resident-errors.ts';
+import {
+  ResidentBlockedError,
+  ResidentsClosedError,
+  ThreadActiveError,
+  ThreadDroppedError,
+} from './resident-errors.ts';
 import { createResidentReader } from './residents-api.ts';
 
 const FIRE_EVERY_MS = 2000;
@@ -50,15 +55,25 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
   const { engine, gate, isServing } = rooms;
   let config = rooms.readConfig();
   let residents: Residents | null = null;
+  /** Why there are none, although some are declared. */
+  let problem = 'they were not opened';
   let isStopped = false;
   let lastReload: Promise<unknown> = Promise.resolve();
   const schedules = createSchedules({ ...engine, seed: engine.config.projectRoot });
-  const start: StartThread = async (start) =>
-    (await residents?.threads.start({ causes: [], ...start })) ?? { dropped: 'rejected' };
+  const require = (): Residents => {
+    if (residents === null) throw new ResidentsClosedError(problem);
+    return residents;
+  };
+  const start: StartThread = (start) => require().threads.start({ causes: [], ...start });
   const openDeclared = async (): Promise<void> => {
     if (!isNeeded(config, engine) || isStopped || residents !== null) return;
     const { openResidents } = await import('./open-residents.ts');
-    residents = await openResidents({ ...rooms, readConfig: () => config });
+    try {
+      residents = await openResidents({ ...rooms, readConfig: () => config });
+    } catch (error) {
+      problem = (error as Error).message;
+      throw error;
+    }
   };
   const setSchedules = async (): Promise<void> =>
     schedules.set(
@@ -81,7 +96,9 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
   await openDeclared().catch((error: unknown) => warnUnopened(engine, error)); // runs are served all the same
   await setSchedules();
   return {
-    api: createApi(rooms, { config: () => config, residents: () => residents, start, list: schedules.list }),
+    api: createApi(rooms, {
+      ...{ config: () => config, residents: () => residents, require, start, list: schedules.list },
+    }),
     task: {
       name: 'schedules',
       everyMs: FIRE_EVERY_MS,
@@ -140,6 +157,8 @@ async function startSlot(
 interface Served {
   config(): ResolvedConfig;
   residents(): Residents | null;
+  /** Throws ResidentsClosedError. */
+  require(): Residents;
   readonly start: StartThread;
   list(): ReturnType<ReturnType<typeof createSchedules>['list']>;
 }
@@ -149,8 +168,7 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
   const find = (thread: string): string => resolveThreadId(ledger, thread);
   const onKey = (act: (residents: Residents, key: string) => Promise<void>) => async (given: string) => {
     const key = findResidentKey(served.config(), given);
-    const residents = served.residents();
-    if (residents !== null) await act(residents, key);
+    await act(served.require(), key);
   };
   return {
     ...createResidentReader(engine),
@@ -162,15 +180,18 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
     trigger: (sense) =>
       gate.enter(async () => {
         requireSense(served.config(), sense);
-        const outcome = await served.residents()?.trigger(sense);
-        return { durationMs: 0, ...outcome, signals: [...(outcome?.signals ?? [])] };
+        const { signals, ...outcome } = await served.require().trigger(sense);
+        return { ...outcome, signals: [...signals] };
       }),
     startThread: (workflow, payload = null, options = {}) =>
       gate.enter(async () => {
         requireWorkflow(served.config(), workflow);
         return await served.start({ workflow, trigger: { kind: 'user' }, payload, ...definedOnly(options) });
       }),
-    cancelThread: async (thread) => (await served.residents()?.threads.cancel(find(thread))) ?? false,
+    async cancelThread(thread) {
+      const { threadId, endedAt } = await requireThread(ledger, find(thread));
+      return endedAt === undefined && (await served.require().threads.cancel(threadId));
+    },
     resumeThread: (thread) =>
       gate.enter(async () => {
         const { threadId, workflow, payload, endedAt } = await requireThread(ledger, find(thread));

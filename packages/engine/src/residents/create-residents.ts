@@ -66,11 +66,14 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     );
   };
   const reloader = createReloader({ ...options, runtime, senses, files, onReloaded });
-  await reloader.reload();
-  isFirst = false;
-  await threads.recoverThreadsForWorker();
-  signals.resume();
-  const stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+  let stopEndings = (): void => undefined;
+  const begin = async (): Promise<void> => {
+    await reloader.reload();
+    isFirst = false;
+    await threads.recoverThreadsForWorker();
+    signals.resume();
+    stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+  };
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
     stopEndings();
@@ -80,6 +83,10 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     const threadsStopped = threads.stop();
     await Promise.all([reloader.stop(), runtime.shutdown({ graceMs: STOP_GRACE_MS }), threadsStopped]);
   };
+  await begin().catch(async (error: unknown) => {
+    await stop(); // nothing of it goes on without anybody who could end it
+    throw error;
+  });
   return {
     senses: () => senses.views(),
     workflows: () => reloader.settings().workflows.map((flow) => describe(flow, runtime, threads)),

@@ -24,8 +24,7 @@ import { isHeld, TurnCrashes } from './turn-repeats.ts';
 
 const DEFAULT_GRACE_MS = 5000;
 
-/** `none`: without an outcome; the loop looks again. */
-type Passed = TurnOutcome | { readonly kind: 'none' };
+type Passed = TurnOutcome | { readonly kind: 'none' }; // `none`: without an outcome; the loop looks again
 const NONE: Passed = { kind: 'none' };
 
 export class ThreadDrive {
