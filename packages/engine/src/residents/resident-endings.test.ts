@@ -1,7 +1,9 @@
 /** Code that takes its whole process down, or tries to: a typed end each time, and nothing is left. */
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findByMarker, MARKER_NAME } from '@caisson/ground';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { computeOrder } from './fixtures/open-starter.ts';
 import { containing, senseThat, serve } from './fixtures/serve-code.ts';
 
@@ -158,6 +160,24 @@ it('code that fills its disk is ended, with the folder and what to do; its group
   const last = await startAgain();
   expect((await last.compute('counts')).signals).toEqual([{ name: 'n', payload: 1 }]);
 }, 40_000);
+
+it('code that fills a folder that it was granted is ended, with the folder and its limit', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'granted-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'before'), Buffer.alloc(8 * 1024 ** 2)); // what is there already does not count
+  const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 4 * 1024 ** 2 };
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `for (let n = 0; ; n += 1) { writeFileSync('${folder}/' + n, Buffer.alloc(1024 ** 2)); await new Promise((r) => setTimeout(r, 50)); }`,
+      `import { writeFileSync } from 'node:fs';`,
+    ),
+    { grant: { limits, write: [folder] } },
+  );
+  expect((await resident.compute('fine')).failure).toBeUndefined();
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'disk', detail: containing(`the folder ${folder}`) });
+  expectNothingLeft();
+}, 20_000);
 
 it('code that starts more processes than it may gets an error, and the rest goes on', async () => {
   const limits = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };

@@ -23,7 +23,7 @@ import type { OpenNetwork } from '../network/index.ts';
 import { describeExit } from './describe-exit.ts';
 import { openGuestLink, type GuestLink } from './guest-link.ts';
 import { buildGuestSpec } from './guest-view.ts';
-import { watchAnswers, watchState, type AnswerWatch, type EndGuest } from './guest-watch.ts';
+import { watchAnswers, watchDisk, type AnswerWatch, type EndGuest } from './guest-watch.ts';
 import { openHostLink, type HostLink } from './host-link.ts';
 import { createLogLimit, type LogLimit } from './log-limit.ts';
 import { createOpenOrders, type OpenOrders } from './open-orders.ts';
@@ -90,7 +90,7 @@ async function findEnding(serving: Serving): Promise<ResidentEnding> {
   const { job, log } = serving;
   let network: OpenNetwork | null = null;
   try {
-    const stopWatching = await watchState(job, () => serving.guest, serving.end);
+    const stopWatching = await watchDisk(job, () => serving.guest, serving.end);
     network = await openGrantedNetwork(job.network, log);
     const guest = await launchSandbox(buildGuestSpec(job, network));
     serving.guest = guest;
