@@ -13,5 +13,8 @@ export const MAX_UNDELIVERED = 256;
 export const MAX_COVERED = 1000;
 export const MAX_LOG_CHARACTERS = 4096;
 
+/** Folders in which no change of a file is noticed. */
+export const UNWATCHED_FOLDERS: readonly string[] = ['.git', '.caisson', 'node_modules'];
+
 /** Where the group's own folder is, inside; `CAISSON_STATE` says so to the user's code. */
 export const STATE_INSIDE = '/run/caisson/state';

@@ -221,7 +221,10 @@ function describeWait(
   if (state === undefined) return `It goes on when the workflow "${workflow}" is declared again.`;
   if (state === 'blocked') return `It goes on after caisson residents reset workflow.${workflow}.`;
   if (state === 'unloadable')
-    return `It goes on when the file of the workflow can be loaded: caisson residents says why not.`;
+    return (
+      `It goes on when the file of the workflow can be loaded: caisson residents says why not. ` +
+      `If a package was missing: caisson residents reset workflow.${workflow}.`
+    );
   return `It goes on by itself; caisson threads show ${threadId} says what it waits for.`;
 }
 

@@ -4,7 +4,6 @@ import { BusTopic, type WorkflowView } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type {
-  DeliveredSignal,
   Emission,
   ResidentSettings,
   Residents,
@@ -19,8 +18,8 @@ import { createReloader } from './reload.ts';
 import { findRunCauses } from './run-causes.ts';
 import { followRunEndings } from './run-endings.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
-import { createSenses, type Senses } from './senses.ts';
-import { createSignals, type Signals } from './signals.ts';
+import { createSenses, keyOfGroup, type Senses } from './senses.ts';
+import { createSignals, type Signals, type SignalsOptions } from './signals.ts';
 import { createWorkerRuntime } from './worker-runtime.ts';
 
 export interface ResidentsOptions {
@@ -114,10 +113,16 @@ function joinSenses(
   threads: Threads,
   settings: () => ResidentSettings,
 ): { readonly senses: Senses; readonly signals: Signals } {
-  const computeFor = (sense: string, signal: DeliveredSignal): Promise<unknown> => {
+  const computeFor: SignalsOptions['computeFor'] = async (sense, signal) => {
     const { name, signalId, payload, causes } = signal;
     const cause = { kind: 'signal', name, signalId, payload } as const;
-    return senses.request(sense, cause, [...causes, { signalId, name, sense: signal.sense }]);
+    const chain = [...causes, { signalId, name, sense: signal.sense }];
+    const { failure } = await senses.request(sense, cause, chain);
+    const group = settings().senses.find((other) => other.name === sense)?.group ?? '';
+    const state = runtime.view(keyOfGroup(group))?.state;
+    return failure !== undefined && (state === 'blocked' || state === 'unloadable')
+      ? { dropped: 'blocked' }
+      : {};
   };
   const signals = createSignals({
     clock,

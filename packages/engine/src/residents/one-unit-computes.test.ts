@@ -74,6 +74,30 @@ it.each([
   expect((await second.compute('fails')).signals).toEqual([RED]);
 });
 
+it('what a compute sets by a pragma is a part of it', async () => {
+  const { starter, plan } = await openStarter();
+  const pragma = `export default { compute({ state, emit, cause }) {
+    const version = () => state.all('PRAGMA user_version')[0].user_version;
+    emit('was', version());
+    emit('columns', state.all('PRAGMA table_info(caisson_state)').length);
+    state.run('PRAGMA user_version = 2');
+    state.run('PRAGMA application_id(7)');
+    emit('is', version());
+    if (cause.kind === 'user') throw new Error('undo');
+  } };`;
+  const resident = await startResident(starter, plan('senses', { pragma }));
+  expect((await resident.compute('pragma')).failure?.detail).toContain('undo');
+  for (const was of [0, 2]) {
+    const order = computeOrder('pragma');
+    await resident.process.send({ ...order, cause: { kind: 'interval' } });
+    expect((await resident.next('computed', ({ id }) => id === order.id)).signals).toEqual([
+      { name: 'was', payload: was },
+      { name: 'columns', payload: 2 },
+      { name: 'is', payload: 2 },
+    ]);
+  }
+});
+
 it('a part that is undone alone leaves the rest of its compute', async () => {
   const { starter, plan } = await openStarter();
   const parts = `export default { compute({ state, emit }) {

@@ -20,7 +20,7 @@ function openSignals() {
     senses: { red: ['relay'], blue: ['back'] } as Record<string, string[]>,
   };
   /** Whether a compute that was asked for is made, and whether its end is heard of. */
-  const works = { begins: true, ends: true };
+  const works = { begins: true, ends: true, isBlocked: false };
   const looping = new Set<string>();
   const open = () => {
     const signals = createSignals({
@@ -35,13 +35,15 @@ function openSignals() {
       async computeFor(sense, signal) {
         woken.push([sense, signal]);
         const never = new Promise<void>(() => undefined);
-        if (!works.begins) return never;
+        if (!works.begins) return never.then(() => ({}));
+        if (works.isBlocked) return { dropped: 'blocked' };
         const emitted = signals.emit(sense, {
           computeId: `${signal.signalId}.${sense}`,
           signals: answers.get(sense) ?? [],
           causes: [...signal.causes, { signalId: signal.signalId, name: signal.name, sense: signal.sense }],
         });
-        return works.ends ? emitted : emitted.then(() => never);
+        await (works.ends ? emitted : emitted.then(() => never));
+        return {};
       },
       startThread: threads.start,
       warn: (message) => warnings.push(message),
@@ -190,6 +192,19 @@ test('a thread for which there is no room is a recorded drop for that workflow',
     'signal.dropped',
     { name: 'red', why: 'overflow', listener: 'workflow.fix' },
   ]);
+});
+
+test('a sense that cannot compute is a recorded drop for it', async () => {
+  const { emit, recorded, works, open, woken } = openSignals();
+  works.isBlocked = true;
+  await emit('ci', [red]);
+  expect((await recorded()).at(-1)).toMatchObject([
+    'signal.dropped',
+    { name: 'red', sense: 'ci', why: 'blocked', listener: 'sense.relay', count: 1 },
+  ]);
+  open().resume(); // it is not delivered later
+  await recorded();
+  expect(woken.length).toBe(1);
 });
 
 test('what was recorded and not delivered is delivered by the next daemon, once', async () => {

@@ -45,8 +45,12 @@ class KeyedRuntime implements WorkerRuntime {
     ended: (key, { process }, ending) => this.#reportEnd(key, process?.resident ?? '', ending),
     blocked: (key, ending) => this.#reportBlock(key, ending),
     refused: ({ plan: { key }, state }, problems) => {
-      const what = state.kind === 'unloadable' ? `${key} cannot work` : `the old version of ${key} goes on`;
-      this.#options.warn(`${what}: ${describeProblems(problems).detail}`);
+      const isHeld = state.kind === 'unloadable';
+      const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
+      const remedy = isHeld
+        ? ` (tried again when its files change, or by caisson residents reset ${key})`
+        : '';
+      this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
     },
   };
   #lastId = 0;
