@@ -162,5 +162,9 @@ it(
     rmSync(join(runtime, 'residents'));
     expect((await project.caisson('reload')).code).toBe(0);
     expect((await project.caisson('senses', 'trigger', 'look')).stdout).toContain('seen');
+    const words = async (kind: string) => (await project.caisson('completion', '--words', kind)).stdout;
+    expect(await words('senses')).toBe('look\n');
+    expect(await words('workflows')).toBe('fix\n');
+    expect(await words('residents')).toBe('senses.look\nworkflow.fix\n');
   },
 );

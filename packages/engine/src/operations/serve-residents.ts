@@ -17,13 +17,9 @@ import type { Engine } from '../engine.ts';
 import type { Residents } from '../residents/index.ts';
 import { readSchedules, toScheduledRequest } from './describe-schedule.ts';
 import { findResidentKey, requireSense, requireWorkflow } from './find-resident.ts';
+import { createOpenedResidents } from './opened-residents.ts';
 import { requireThread, resolveThreadId } from './read-threads.ts';
-import {
-  ResidentBlockedError,
-  ResidentsClosedError,
-  ThreadActiveError,
-  ThreadDroppedError,
-} from './resident-errors.ts';
+import { ResidentBlockedError, ThreadActiveError, ThreadDroppedError } from './resident-errors.ts';
 import { createResidentReader } from './residents-api.ts';
 
 const FIRE_EVERY_MS = 2000;
@@ -54,26 +50,15 @@ export interface ResidentRooms {
 export async function serveResidents(rooms: ResidentRooms): Promise<ServedResidents> {
   const { engine, gate, isServing } = rooms;
   let config = rooms.readConfig();
-  let residents: Residents | null = null;
-  /** Why there are none, although some are declared. */
-  let problem = 'they were not opened';
+  const opened = createOpenedResidents();
   let isStopped = false;
   let lastReload: Promise<unknown> = Promise.resolve();
   const schedules = createSchedules({ ...engine, seed: engine.config.projectRoot });
-  const require = (): Residents => {
-    if (residents === null) throw new ResidentsClosedError(problem);
-    return residents;
-  };
-  const start: StartThread = (start) => require().threads.start({ causes: [], ...start });
+  const start: StartThread = (start) => opened.require().threads.start({ causes: [], ...start });
   const openDeclared = async (): Promise<void> => {
-    if (!isNeeded(config, engine) || isStopped || residents !== null) return;
+    if (!isNeeded(config, engine) || isStopped || opened.find() !== null) return;
     const { openResidents } = await import('./open-residents.ts');
-    try {
-      residents = await openResidents({ ...rooms, readConfig: () => config });
-    } catch (error) {
-      problem = (error as Error).message;
-      throw error;
-    }
+    await opened.open(() => openResidents({ ...rooms, readConfig: () => config }));
   };
   const setSchedules = async (): Promise<void> =>
     schedules.set(
@@ -86,25 +71,25 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
     const next = rooms.readConfig();
     await requireTrust(next, ['senses', 'workflows', 'schedules']);
     config = next;
-    const isFirst = residents === null;
+    const before = opened.find();
     await openDeclared();
     await setSchedules();
-    return isFirst
-      ? (residents?.residents() ?? []).map(({ key }) => key)
-      : ((await residents?.reload()) ?? []);
+    if (before !== null) return before.reload();
+    return (opened.find()?.residents() ?? []).map(({ key }) => key);
   };
   await openDeclared().catch((error: unknown) => warnUnopened(engine, error)); // runs are served all the same
   await setSchedules();
   return {
     api: createApi(rooms, {
-      ...{ config: () => config, residents: () => residents, require, start, list: schedules.list },
+      ...{ config: () => config, residents: opened.find, require: opened.require },
+      ...{ start, list: schedules.list },
     }),
     task: {
       name: 'schedules',
       everyMs: FIRE_EVERY_MS,
       run: () => (isServing() ? schedules.fireDue() : undefined),
     },
-    status: () => describe(engine, residents, schedules.list()),
+    status: () => describe(engine, opened.find(), schedules.list()),
     reload() {
       const reloaded = lastReload.then(reload); // one after the other: the first opens the residents
       lastReload = reloaded.catch(() => undefined);
@@ -112,9 +97,9 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
     },
     async stop() {
       isStopped = true;
-      await residents?.stop(); // a reload that is under way ends with it
+      await opened.find()?.stop(); // a reload that is under way ends with it
       await lastReload;
-      await residents?.stop(); // one that the reload has opened
+      await opened.find()?.stop(); // one that the reload has opened
     },
   };
 }

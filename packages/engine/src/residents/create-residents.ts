@@ -52,11 +52,8 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
   const { senses, signals } = joinSenses(options, runtime, threads, () => reloader.settings());
   const files = createFileWatch({ root: options.projectRoot, clock, warn });
   let isFirst = true;
-  /** Threads that were held because the key could not work, and those that have a place by now. */
-  const resumeThreads = async (keys: readonly string[]): Promise<void> => {
-    const flows = reloader.settings().workflows.filter(({ name }) => keys.includes(keyOfWorkflow(name)));
-    for (const { name } of flows) await threads.recoverThreadsForWorker(name);
-  };
+  const resumeThreads = (keys: readonly string[]): Promise<void> =>
+    resumeThreadsOf(threads, reloader.settings(), keys);
   const onReloaded = (changed: readonly string[]): void => {
     if (isFirst) return;
     options.bus.emit(BusTopic.EXTENSIONS_RELOADED, { changed: [...changed] });
@@ -104,6 +101,16 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     reload: () => reloader.reload(),
     stop: () => (stopped ??= stop()),
   };
+}
+
+/** Threads that were held because the key could not work, and those that have a place by now. */
+async function resumeThreadsOf(
+  threads: Threads,
+  { workflows }: ResidentSettings,
+  keys: readonly string[],
+): Promise<void> {
+  const flows = workflows.filter(({ name }) => keys.includes(keyOfWorkflow(name)));
+  for (const { name } of flows) await threads.recoverThreadsForWorker(name);
 }
 
 /** Senses emit signals, and signals make senses compute. */

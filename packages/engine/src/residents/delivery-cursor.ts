@@ -103,5 +103,5 @@ function readDelivered(value: unknown): Delivered | null {
   if (!isRecord(value)) return null;
   const { highest, open } = value;
   const isList = Array.isArray(open) && open.every((offset) => typeof offset === 'number');
-  return typeof highest === 'number' && isList ? { highest, open: open as number[] } : null;
+  return typeof highest === 'number' && isList ? { highest, open } : null;
 }
