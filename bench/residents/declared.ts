@@ -9,7 +9,7 @@ import { descendants } from '@caisson/ground';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import {
   createResidents,
-  type SenseSettings,
+  type ResidentSettings,
   type Threads,
 } from '../../packages/engine/src/residents/index.ts';
 import type { BenchRow } from '../bench-row.ts';
@@ -29,15 +29,15 @@ const NO_THREADS: Threads = {
 export async function measureDeclared(): Promise<BenchRow[]> {
   const open = await openEngine();
   const { projectRoot } = open.engine.config;
-  let senses = await readSenses(open, 0);
+  let declared = await readDeclared(open, 0);
   const residents = await createResidents({
     ...open.engine,
     ...{ projectRoot, starter: open.starter, warn },
-    readSettings: () => ({ senses, workflows: [] }),
+    readSettings: () => declared,
     openThreads: () => NO_THREADS,
   });
   const declare = async (count: number): Promise<void> => {
-    senses = await readSenses(open, count);
+    declared = await readDeclared(open, count);
     await residents.reload();
   };
   try {
@@ -58,17 +58,18 @@ export async function measureDeclared(): Promise<BenchRow[]> {
   }
 }
 
-/** As a user declares them; the user has agreed. */
-async function readSenses({ scratch }: OpenEngine, count: number): Promise<readonly SenseSettings[]> {
-  const names = Array.from({ length: count }, (_, index) => `sense-${index}`);
-  const lines = names.map((name) => `  ${name}: { file: senses/${name}.mjs, interval: 1h }`);
-  mkdirSync(join(scratch.project, 'senses'), { recursive: true });
-  for (const name of names) writeFileSync(join(scratch.project, 'senses', `${name}.mjs`), CODE);
-  const text = count === 0 ? '' : ['senses:', ...lines, ''].join('\n');
-  writeFileSync(join(scratch.project, 'caisson.yaml'), text);
+/** As a user declares them, half of them senses and half workflows; the user has agreed. */
+async function readDeclared({ scratch }: OpenEngine, count: number): Promise<ResidentSettings> {
+  const names = Array.from({ length: count / 2 }, (_, index) => `each-${index}`);
+  mkdirSync(join(scratch.project, 'residents'), { recursive: true });
+  for (const name of names) writeFileSync(join(scratch.project, 'residents', `${name}.mjs`), CODE);
+  const declare = (how: string): string[] =>
+    names.map((name) => `  ${name}: { file: residents/${name}.mjs, ${how} }`);
+  const lines = ['senses:', ...declare('interval: 1h'), 'workflows:', ...declare('on: [never]'), ''];
+  writeFileSync(join(scratch.project, 'caisson.yaml'), count === 0 ? '' : lines.join('\n'));
   const decideTrust = () => Promise.resolve({ kind: 'granted', digest: '' } as const);
-  const { senses } = await loadConfig({ cwd: scratch.project, env: scratch.env, decideTrust });
-  return Object.values(senses);
+  const { senses, workflows } = await loadConfig({ cwd: scratch.project, env: scratch.env, decideTrust });
+  return { senses: Object.values(senses), workflows: Object.values(workflows) };
 }
 
 function bounded(

@@ -1,5 +1,5 @@
 /** Residents that cannot work, with the built program: what the commands say, and that they go on afterwards. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { descendants } from '@caisson/ground';
 import type { ResidentView, ThreadRow } from '@caisson/protocol';
@@ -123,5 +123,48 @@ it(
     expect(ledger.runs()).toEqual([]);
     expect(ledger.threads()).toMatchObject([{ status: 'waiting', waitsFor: [{ kind: 'dispatch' }] }]);
     await ledger.close();
+  },
+);
+
+it(
+  'residents that could not be opened refuse what they are asked for, until a reload opens them',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject({ config: `senses: { look: { file: look.ts, interval: 1h } }\n${FLOW}` });
+    project.write('look.ts', `export default { compute: ({ emit }) => emit('seen') };`);
+    project.write('fix.ts', fixThat(`role: () => 'made'`));
+    await serve(project); // its state folder is made
+    await project.caisson('down');
+    const ledger = openLedger(join(project.root, '.caisson', 'ledger.db'));
+    ledger.kv.set('residents', 'res_00000000000000000001', {});
+    await ledger.close();
+    // What a dead daemon left cannot be removed: its folder is where a file is.
+    const runtime = join(project.root, '.caisson', 'runtime');
+    mkdirSync(runtime, { recursive: true });
+    writeFileSync(join(runtime, 'residents'), '');
+    await serve(project);
+    for (const words of [
+      ['senses', 'trigger', 'look'],
+      ['residents', 'reset', 'look'],
+      ['residents', 'drain', 'look'],
+      ['residents', 'restart', 'look'],
+      ['workflows', 'trigger', 'fix'],
+    ]) {
+      const { code, stdout, stderr } = await project.caisson(...words);
+      expect([words, code === 0, stdout, stderr]).toEqual([
+        words,
+        false,
+        '',
+        expect.stringContaining('do not work'),
+      ]);
+      expect(stderr).toContain('caisson reload');
+    }
+    rmSync(join(runtime, 'residents'));
+    expect((await project.caisson('reload')).code).toBe(0);
+    expect((await project.caisson('senses', 'trigger', 'look')).stdout).toContain('seen');
+    const words = async (kind: string) => (await project.caisson('completion', '--words', kind)).stdout;
+    expect(await words('senses')).toBe('look\n');
+    expect(await words('workflows')).toBe('fix\n');
+    expect(await words('residents')).toBe('senses.look\nworkflow.fix\n');
   },
 );

@@ -37,6 +37,6 @@ const LISTED: Readonly<Record<Listed, (caisson: Caisson) => Promise<string[]>>> 
   senses: async ({ residents }) => (await residents.senses()).map(({ name }) => name),
   workflows: async ({ residents }) => (await residents.workflows()).map(({ name }) => name),
   threads: async ({ residents }) =>
-    (await residents.threads({ limit: MAX_RUNS })).map(({ threadId }) => threadId),
+    (await residents.threads({ newestFirst: true, limit: MAX_RUNS })).map(({ threadId }) => threadId),
   residents: async ({ residents }) => (await residents.list()).map(({ key }) => key),
 };

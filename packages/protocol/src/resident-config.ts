@@ -40,7 +40,11 @@ const residentGrant = {
     'Processor cores of its sandbox. Default: no limit.',
   ),
   pids: optional('may-lower', count(1, 4_194_304), 'Processes and threads of its sandbox. Default 128.'),
-  disk: optional('may-lower', Size, 'Bytes that its state folder may grow to. Default 256m.'),
+  disk: optional(
+    'may-lower',
+    Size,
+    'Bytes that its state folder may grow to, and each folder of write by, while it lives. Default 256m.',
+  ),
   crashLimit: optional(
     'harmless',
     count(1, 1000),

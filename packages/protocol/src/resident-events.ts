@@ -102,11 +102,12 @@ export const residentEvents = {
   'signal.dropped': {
     version: 1,
     durable: true,
-    summary: 'A signal, or a start of a thread, had no effect: a loop, a limit, or no room.',
+    summary:
+      'A signal, or a start of a thread, had no effect: a loop, a limit, no room, or a listener that cannot work.',
     data: z.object({
       name: z.string(),
       sense: z.string(),
-      why: z.enum(['loop', 'depth', 'rate', 'overflow', 'rejected', 'replaced']),
+      why: z.enum(['loop', 'depth', 'rate', 'overflow', 'rejected', 'replaced', 'blocked']),
       /** Whom it did not reach; absent for all. */
       listener: z.optional(z.string()),
       /** How many, where several became one record. */

@@ -7,7 +7,14 @@ export const MAX_PAYLOAD_BYTES = 64 * 1024;
 export const MAX_HISTORY_BYTES = 768 * 1024;
 /** Signals of one compute. */
 export const MAX_SIGNALS = 64;
+/** Computes of one sense whose signals wait to be recorded: a host that records nothing stops its senses before. */
+export const MAX_UNDELIVERED = 256;
+/** Computes that one compute covers. */
+export const MAX_COVERED = 1000;
 export const MAX_LOG_CHARACTERS = 4096;
+
+/** Folders in which no change of a file is noticed. */
+export const UNWATCHED_FOLDERS: readonly string[] = ['.git', '.caisson', 'node_modules'];
 
 /** Where the group's own folder is, inside; `CAISSON_STATE` says so to the user's code. */
 export const STATE_INSIDE = '/run/caisson/state';

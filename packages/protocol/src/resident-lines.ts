@@ -12,7 +12,7 @@ import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
 import { causes, ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
-import { MAX_LOG_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
+import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
 
 export const RESIDENT_SCHEMA = 'caisson/resident-lines/1';
 
@@ -83,6 +83,8 @@ export const GUEST_ORDERS = {
     silenceMs: ms(),
     /** The largest heap of one thread. */
     heapBytes: z.number(),
+    /** Turns at the same time; others wait. */
+    maxTurns: count(),
   }),
   /** Asks for one compute of a sense. */
   compute: z.object({
@@ -91,6 +93,8 @@ export const GUEST_ORDERS = {
     name: name(),
     /** The same when the compute is repeated: one that is over already is not made again. */
     computeId: computeId(),
+    /** Others that need not be made once this one is over: they were joined with it. */
+    covers: z.optional(z.array(computeId()).check(z.maxLength(MAX_COVERED))),
     cause: ComputeCause,
     /** Signals that led to it; they are the causes of what it emits. */
     causes: causes(),

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   findNearest,
   RUN_CONFIG,
+  UNWATCHED_FOLDERS,
   type ConfigFile,
   type ScheduleConfig,
   type SenseConfig,
@@ -97,6 +98,7 @@ function findSenseProblems(senses: Readonly<Record<string, SenseConfig>>): Probl
       first !== undefined &&
       !isDeepStrictEqual(assembleGrant(first[1], asWritten), assembleGrant(sense, asWritten));
     return [
+      ...findUnwatched(name, sense),
       ...((sense.interval ?? sense.on?.[0]) === undefined
         ? [
             {
@@ -114,6 +116,17 @@ function findSenseProblems(senses: Readonly<Record<string, SenseConfig>>): Probl
           ]
         : []),
     ];
+  });
+}
+
+/** Changes there are too many, and nobody's own. */
+function findUnwatched(name: string, { on = [] }: SenseConfig): Problem[] {
+  return on.flatMap((cause, index) => {
+    const pattern = 'files' in cause ? cause.files : '';
+    const folder = pattern.split('/').find((part) => UNWATCHED_FOLDERS.includes(part));
+    if (folder === undefined) return [];
+    const message = `senses.${name}.on: "${pattern}" would never start it: changes in ${folder} are not watched. Use an interval.`;
+    return [{ path: ['senses', name, 'on', String(index), 'files'], message }];
   });
 }
 

@@ -133,6 +133,14 @@ test.each([
     'FILE:2:34: senses.a.on.0.files: the pattern "w/+(a|aa)b" repeats a group, or has one in another, which could take too long; write several patterns.',
   ],
   [
+    'senses:\n  a: { file: a.ts, on: [{ files: "src/**" }, { files: .git/HEAD }] }\n',
+    'FILE:2:55: senses.a.on: ".git/HEAD" would never start it: changes in .git are not watched. Use an interval.',
+  ],
+  [
+    'senses:\n  a: { file: a.ts, on: [{ files: "**/node_modules/x/*.js" }] }\n',
+    'FILE:2:34: senses.a.on: "**/node_modules/x/*.js" would never start it: changes in node_modules are not watched. Use an interval.',
+  ],
+  [
     'policy:\n  rules:\n    - { action: no-access, path: "*a*a*a[b]", reason: x }\n',
     'FILE:3:34: policy.rules.0.path: the pattern "*a*a*a[b]" has more than 2 stars beside brackets, which could take too long; write several patterns.',
   ],

@@ -101,6 +101,16 @@ test('each slot is fired once, at its time, and is on record with its run', asyn
   });
 });
 
+test('times that come faster than a daemon looks are all fired', async () => {
+  const { open, declare, marked } = makePlace();
+  const clock = createManualClock(utc('2026-05-01T02:00:00'));
+  const { schedules, ledger } = open(clock);
+  schedules.set([await declare({ cron: '* * * * * *' })]);
+  await pass(clock, schedules, 2 * MINUTE, 2000);
+  expect([slotsOf(ledger).length, slotsOf(ledger).at(-1)]).toEqual([120, '2026-05-01T02:02:00']);
+  expect(marked).toEqual([]);
+});
+
 test('a time that the day does not have comes after the gap; one that comes twice is fired once', async () => {
   const { open, declare } = makePlace();
   const clock = createManualClock(utc('2026-03-28T20:00:00'));

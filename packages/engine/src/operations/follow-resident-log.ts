@@ -15,6 +15,13 @@ export async function* followResidentLog(
   let offset = 0;
   let inode = inodeOf(file);
   while (signal?.aborted !== true) {
+    const now = inodeOf(file);
+    if (now !== inode) {
+      // The file was begun again: what was not read of the older one comes first.
+      if (inode !== 0 && inodeOf(`${file}.1`) === inode) yield* readRest(`${file}.1`, offset);
+      offset = 0;
+      inode = now;
+    }
     const chunk = readFrom(file, offset);
     if (chunk !== null && chunk.length > 0) {
       offset += chunk.length;
@@ -23,9 +30,16 @@ export async function* followResidentLog(
     }
     if (!follow) return;
     await pause(clock, signal);
-    const now = inodeOf(file);
-    if (now !== inode || sizeOf(file) < offset) offset = 0;
-    inode = now;
+    if (inodeOf(file) === inode && sizeOf(file) < offset) offset = 0;
+  }
+}
+
+function* readRest(file: string, start: number): Generator<Buffer> {
+  for (let offset = start; ;) {
+    const chunk = readFrom(file, offset);
+    if (chunk === null || chunk.length === 0) return;
+    offset += chunk.length;
+    yield chunk;
   }
 }
 

@@ -54,3 +54,12 @@ export class ResidentBlockedError extends CaissonError {
     });
   }
 }
+
+/** What is declared is not at work: it could not be opened when the daemon started. */
+export class ResidentsClosedError extends CaissonError {
+  readonly code = 'RESIDENTS_CLOSED';
+
+  constructor(why: string) {
+    super(`the residents of this project do not work: ${why}`, { remedy: 'To try again: caisson reload.' });
+  }
+}

@@ -17,6 +17,7 @@ import type { Engine } from '../engine.ts';
 import type { Residents } from '../residents/index.ts';
 import { readSchedules, toScheduledRequest } from './describe-schedule.ts';
 import { findResidentKey, requireSense, requireWorkflow } from './find-resident.ts';
+import { createOpenedResidents } from './opened-residents.ts';
 import { requireThread, resolveThreadId } from './read-threads.ts';
 import { ResidentBlockedError, ThreadActiveError, ThreadDroppedError } from './resident-errors.ts';
 import { createResidentReader } from './residents-api.ts';
@@ -49,16 +50,15 @@ export interface ResidentRooms {
 export async function serveResidents(rooms: ResidentRooms): Promise<ServedResidents> {
   const { engine, gate, isServing } = rooms;
   let config = rooms.readConfig();
-  let residents: Residents | null = null;
+  const opened = createOpenedResidents();
   let isStopped = false;
   let lastReload: Promise<unknown> = Promise.resolve();
   const schedules = createSchedules({ ...engine, seed: engine.config.projectRoot });
-  const start: StartThread = async (start) =>
-    (await residents?.threads.start({ causes: [], ...start })) ?? { dropped: 'rejected' };
+  const start: StartThread = (start) => opened.require().threads.start({ causes: [], ...start });
   const openDeclared = async (): Promise<void> => {
-    if (!isNeeded(config, engine) || isStopped || residents !== null) return;
+    if (!isNeeded(config, engine) || isStopped || opened.find() !== null) return;
     const { openResidents } = await import('./open-residents.ts');
-    residents = await openResidents({ ...rooms, readConfig: () => config });
+    await opened.open(() => openResidents({ ...rooms, readConfig: () => config }));
   };
   const setSchedules = async (): Promise<void> =>
     schedules.set(
@@ -71,23 +71,25 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
     const next = rooms.readConfig();
     await requireTrust(next, ['senses', 'workflows', 'schedules']);
     config = next;
-    const isFirst = residents === null;
+    const before = opened.find();
     await openDeclared();
     await setSchedules();
-    return isFirst
-      ? (residents?.residents() ?? []).map(({ key }) => key)
-      : ((await residents?.reload()) ?? []);
+    if (before !== null) return before.reload();
+    return (opened.find()?.residents() ?? []).map(({ key }) => key);
   };
   await openDeclared().catch((error: unknown) => warnUnopened(engine, error)); // runs are served all the same
   await setSchedules();
   return {
-    api: createApi(rooms, { config: () => config, residents: () => residents, start, list: schedules.list }),
+    api: createApi(rooms, {
+      ...{ config: () => config, residents: opened.find, require: opened.require },
+      ...{ start, list: schedules.list },
+    }),
     task: {
       name: 'schedules',
       everyMs: FIRE_EVERY_MS,
       run: () => (isServing() ? schedules.fireDue() : undefined),
     },
-    status: () => describe(engine, residents, schedules.list()),
+    status: () => describe(engine, opened.find(), schedules.list()),
     reload() {
       const reloaded = lastReload.then(reload); // one after the other: the first opens the residents
       lastReload = reloaded.catch(() => undefined);
@@ -95,9 +97,9 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
     },
     async stop() {
       isStopped = true;
-      await residents?.stop(); // a reload that is under way ends with it
+      await opened.find()?.stop(); // a reload that is under way ends with it
       await lastReload;
-      await residents?.stop(); // one that the reload has opened
+      await opened.find()?.stop(); // one that the reload has opened
     },
   };
 }
@@ -140,6 +142,8 @@ async function startSlot(
 interface Served {
   config(): ResolvedConfig;
   residents(): Residents | null;
+  /** Throws ResidentsClosedError. */
+  require(): Residents;
   readonly start: StartThread;
   list(): ReturnType<ReturnType<typeof createSchedules>['list']>;
 }
@@ -149,8 +153,7 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
   const find = (thread: string): string => resolveThreadId(ledger, thread);
   const onKey = (act: (residents: Residents, key: string) => Promise<void>) => async (given: string) => {
     const key = findResidentKey(served.config(), given);
-    const residents = served.residents();
-    if (residents !== null) await act(residents, key);
+    await act(served.require(), key);
   };
   return {
     ...createResidentReader(engine),
@@ -162,15 +165,18 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
     trigger: (sense) =>
       gate.enter(async () => {
         requireSense(served.config(), sense);
-        const outcome = await served.residents()?.trigger(sense);
-        return { durationMs: 0, ...outcome, signals: [...(outcome?.signals ?? [])] };
+        const { signals, ...outcome } = await served.require().trigger(sense);
+        return { ...outcome, signals: [...signals] };
       }),
     startThread: (workflow, payload = null, options = {}) =>
       gate.enter(async () => {
         requireWorkflow(served.config(), workflow);
         return await served.start({ workflow, trigger: { kind: 'user' }, payload, ...definedOnly(options) });
       }),
-    cancelThread: async (thread) => (await served.residents()?.threads.cancel(find(thread))) ?? false,
+    async cancelThread(thread) {
+      const { threadId, endedAt } = await requireThread(ledger, find(thread));
+      return endedAt === undefined && (await served.require().threads.cancel(threadId));
+    },
     resumeThread: (thread) =>
       gate.enter(async () => {
         const { threadId, workflow, payload, endedAt } = await requireThread(ledger, find(thread));
@@ -200,7 +206,10 @@ function describeWait(
   if (state === undefined) return `It goes on when the workflow "${workflow}" is declared again.`;
   if (state === 'blocked') return `It goes on after caisson residents reset workflow.${workflow}.`;
   if (state === 'unloadable')
-    return `It goes on when the file of the workflow can be loaded: caisson residents says why not.`;
+    return (
+      `It goes on when the file of the workflow can be loaded: caisson residents says why not. ` +
+      `If a package was missing: caisson residents reset workflow.${workflow}.`
+    );
   return `It goes on by itself; caisson threads show ${threadId} says what it waits for.`;
 }
 

@@ -1,5 +1,8 @@
 import type { ThreadRooms } from './thread-rooms.ts';
 
+/** Why steps are aborted whose runs are to be cancelled. */
+export const CANCELLED = Symbol('cancelled');
+
 /** Those of the runs that have not ended. */
 export async function cancelRuns(
   { ledger, cancelRun, warn }: ThreadRooms,

@@ -2,6 +2,7 @@
 import { definedOnly, type DataOf, type EndedRun, type StepRequest } from '@caisson/protocol';
 import { isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { Alarms } from './alarms.ts';
+import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { EventWatch } from './event-watch.ts';
 import { persist } from './persist.ts';
 import type { StepOutcome } from './plan-step.ts';
@@ -23,11 +24,12 @@ interface Carried {
   readonly request?: StepRequest | undefined;
 }
 
+/** Null: it cannot be carried out now, and stays open. */
 export async function carryOut(
   rooms: StepRooms,
   carried: Carried,
   signal: AbortSignal,
-): Promise<StepOutcome> {
+): Promise<StepOutcome | null> {
   const { step } = carried;
   switch (step.kind) {
     case 'sleep':
@@ -44,13 +46,17 @@ export async function carryOut(
   }
 }
 
-async function dispatchRun(rooms: StepRooms, carried: Carried, signal: AbortSignal): Promise<StepOutcome> {
+async function dispatchRun(
+  rooms: StepRooms,
+  carried: Carried,
+  signal: AbortSignal,
+): Promise<StepOutcome | null> {
   const { threadId, workflow, step, request } = carried;
   const [runId = ''] = step.runIds ?? [];
   if (rooms.ledger.run(runId) === null) {
     const settings = rooms.findWorkflow(workflow);
-    if (settings === null || request?.kind !== 'dispatch')
-      return { ok: false, value: `the workflow ${workflow} is not configured any more` };
+    if (settings === null) return null; // it may be declared again
+    if (request?.kind !== 'dispatch') return { ok: false, value: 'what it asked for is not known' };
     await rooms.dispatch({
       ...parseRoleRun(request.request),
       runId,
@@ -58,6 +64,8 @@ async function dispatchRun(rooms: StepRooms, carried: Carried, signal: AbortSign
       idempotencyKey: `${threadId}.${step.round}.${step.ordinal}`,
       parent: { runId: threadId, grant: composeRunGrant(settings, rooms) },
     });
+    // Its thread was given up before the run was accepted, and could not cancel it.
+    if (signal.reason === CANCELLED) await cancelRuns(rooms, [runId]);
   }
   if (step.waits !== true) return { ok: true, value: runId };
   const [ended] = await awaitRuns(rooms, [runId], signal);

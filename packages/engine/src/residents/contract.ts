@@ -83,14 +83,17 @@ export interface Emission {
 export type TurnOutcome =
   | { readonly kind: 'message'; readonly role: string; readonly content: unknown }
   | { readonly kind: 'end' }
-  | { readonly kind: 'failed'; readonly role?: string; readonly failure: GuestFailure };
+  | { readonly kind: 'failed'; readonly role?: string; readonly failure: GuestFailure }
+  /** Its host ended the worker: it is to be made again. */
+  | { readonly kind: 'interrupted' };
 
 /** A turn that is under way. */
 export interface RunningTurn {
   readonly outcome: Promise<TurnOutcome>;
   /** The outcome of one of its steps; without effect once the turn is over. */
   answerStep(ordinal: number, outcome: { readonly ok: boolean; readonly value: unknown }): void;
-  abandon(why: string): void;
+  /** Its signal is aborted, and its thread is ended after the grace of its order, or this one; with 0 it is ended unasked. */
+  abandon(why: string, graceMs?: number): void;
 }
 
 /** Keyed workers: cold start, respawn, crash limit, drain, evict. */
@@ -107,9 +110,9 @@ export interface WorkerRuntime {
   /** What this compute emitted is recorded: its worker, if there is one, forgets it. */
   delivered(key: string, sense: string, computeId: string): void;
   /**
-   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never. When its worker ends, for
-   * whatever reason (also `evict`), or its key is blocked or cannot be loaded, the turn fails as `crashed`: it is not sent
-   * again here, because the next order has other steps.
+   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never. When its worker ends, or its
+   * key is blocked or cannot be loaded, the turn fails as `crashed`, and it is `interrupted` when the host ended the worker
+   * (`evict`, `restart`, a `drain` beyond its limit): it is not sent again here, because the next order has other steps.
    */
   turn(
     key: string,
@@ -122,10 +125,11 @@ export interface WorkerRuntime {
   drain(key: string): Promise<void>;
   /** Stops it, and does not start it again before there is work. */
   evict(key: string): Promise<void>;
-  /** Ends it now and starts it again: computes are repeated, turns fail as `crashed`. False when there is no such key. */
+  /** Ends it now and starts it again: computes are repeated, turns are `interrupted`. False when there is no such key. */
   restart(key: string): Promise<boolean>;
   /** Ends a block, or a file that could not be loaded. False when there is no such key. */
   reset(key: string): Promise<boolean>;
+  /** Null for a key that is not served: also while the last worker of one that was withdrawn finishes. */
   view(key: string): ResidentView | null;
   list(): readonly ResidentView[];
   /** Senses stop at once; turns get the grace, then nothing of any worker is left. Idempotent. */

@@ -302,6 +302,25 @@ test('a workflow that came, changed, was restarted or reset goes on with its thr
   expect(threads.recovered).toEqual(['fix', 'fix']);
 });
 
+test('residents that cannot be opened leave nothing behind', async () => {
+  const { options, clock, residents, settings, root, starter } = await open();
+  await residents.stop();
+  const before = clock.pendingTimers();
+  settings.now = {
+    senses: [senseIn(root, 'a', { intervalMs: 1000, on: [{ kind: 'files', pattern: 'x' }] })],
+    workflows: [],
+  };
+  const threads = {
+    ...createFakeThreads(),
+    recoverThreadsForWorker: () => Promise.reject(new Error('locked')),
+  };
+  await expect(createResidents({ ...options, openThreads: () => threads })).rejects.toThrow('locked');
+  expect(clock.pendingTimers()).toBe(before);
+  clock.advance(10_000);
+  await settle();
+  expect(starter.guests).toEqual([]);
+});
+
 test('after a stop nothing begins, and a second stop is the same', async () => {
   const { residents, starter, clock } = await open({
     senses: (root) => [senseIn(root, 'a', { intervalMs: 1000 })],

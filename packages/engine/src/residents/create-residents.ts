@@ -4,7 +4,6 @@ import { BusTopic, type WorkflowView } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type {
-  DeliveredSignal,
   Emission,
   ResidentSettings,
   Residents,
@@ -19,8 +18,8 @@ import { createReloader } from './reload.ts';
 import { findRunCauses } from './run-causes.ts';
 import { followRunEndings } from './run-endings.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
-import { createSenses, type Senses } from './senses.ts';
-import { createSignals, type Signals } from './signals.ts';
+import { createSenses, keyOfGroup, type Senses } from './senses.ts';
+import { createSignals, type Signals, type SignalsOptions } from './signals.ts';
 import { createWorkerRuntime } from './worker-runtime.ts';
 
 export interface ResidentsOptions {
@@ -53,11 +52,8 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
   const { senses, signals } = joinSenses(options, runtime, threads, () => reloader.settings());
   const files = createFileWatch({ root: options.projectRoot, clock, warn });
   let isFirst = true;
-  /** Threads that were held because the key could not work, and those that have a place by now. */
-  const resumeThreads = async (keys: readonly string[]): Promise<void> => {
-    const flows = reloader.settings().workflows.filter(({ name }) => keys.includes(keyOfWorkflow(name)));
-    for (const { name } of flows) await threads.recoverThreadsForWorker(name);
-  };
+  const resumeThreads = (keys: readonly string[]): Promise<void> =>
+    resumeThreadsOf(threads, reloader.settings(), keys);
   const onReloaded = (changed: readonly string[]): void => {
     if (isFirst) return;
     options.bus.emit(BusTopic.EXTENSIONS_RELOADED, { changed: [...changed] });
@@ -66,11 +62,14 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     );
   };
   const reloader = createReloader({ ...options, runtime, senses, files, onReloaded });
-  await reloader.reload();
-  isFirst = false;
-  await threads.recoverThreadsForWorker();
-  signals.resume();
-  const stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+  let stopEndings = (): void => undefined;
+  const begin = async (): Promise<void> => {
+    await reloader.reload();
+    isFirst = false;
+    await threads.recoverThreadsForWorker();
+    signals.resume();
+    stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+  };
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
     stopEndings();
@@ -80,6 +79,10 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     const threadsStopped = threads.stop();
     await Promise.all([reloader.stop(), runtime.shutdown({ graceMs: STOP_GRACE_MS }), threadsStopped]);
   };
+  await begin().catch(async (error: unknown) => {
+    await stop(); // nothing of it goes on without anybody who could end it
+    throw error;
+  });
   return {
     senses: () => senses.views(),
     workflows: () => reloader.settings().workflows.map((flow) => describe(flow, runtime, threads)),
@@ -100,6 +103,16 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
   };
 }
 
+/** Threads that were held because the key could not work, and those that have a place by now. */
+async function resumeThreadsOf(
+  threads: Threads,
+  { workflows }: ResidentSettings,
+  keys: readonly string[],
+): Promise<void> {
+  const flows = workflows.filter(({ name }) => keys.includes(keyOfWorkflow(name)));
+  for (const { name } of flows) await threads.recoverThreadsForWorker(name);
+}
+
 /** Senses emit signals, and signals make senses compute. */
 function joinSenses(
   { clock, recorder, ledger, warn }: ResidentsOptions,
@@ -107,10 +120,16 @@ function joinSenses(
   threads: Threads,
   settings: () => ResidentSettings,
 ): { readonly senses: Senses; readonly signals: Signals } {
-  const computeFor = (sense: string, signal: DeliveredSignal): Promise<unknown> => {
+  const computeFor: SignalsOptions['computeFor'] = async (sense, signal) => {
     const { name, signalId, payload, causes } = signal;
     const cause = { kind: 'signal', name, signalId, payload } as const;
-    return senses.request(sense, cause, [...causes, { signalId, name, sense: signal.sense }]);
+    const chain = [...causes, { signalId, name, sense: signal.sense }];
+    const { failure } = await senses.request(sense, cause, chain);
+    const group = settings().senses.find((other) => other.name === sense)?.group ?? '';
+    const state = runtime.view(keyOfGroup(group))?.state;
+    return failure !== undefined && (state === 'blocked' || state === 'unloadable')
+      ? { dropped: 'blocked' }
+      : {};
   };
   const signals = createSignals({
     clock,
@@ -132,15 +151,15 @@ function joinSenses(
   return { senses, signals };
 }
 
-async function computeForRun(
+function computeForRun(
   { ledger }: Pick<ResidentsOptions, 'ledger'>,
   senses: Senses,
   { runId, status }: { readonly runId: string; readonly status: string },
-): Promise<void> {
+): Promise<unknown> | null {
   const listening = senses.findByTrigger('runs', ({ statuses }) => statuses.includes(status));
-  if (listening.length === 0) return;
+  if (listening.length === 0) return null;
   const causes = findRunCauses(ledger, runId);
-  await Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
+  return Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
 }
 
 function describe(

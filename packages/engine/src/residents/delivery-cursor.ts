@@ -1,11 +1,13 @@
 /**
- * Up to where in the ledger everything was delivered. It is written a little later than it moves: what is delivered again after
- * a crash has the same ids, so that it doubles nothing.
+ * What of the ledger was delivered: everything up to the highest offset, but what is still under way. It is written whenever
+ * something was delivered, so that a later host delivers again only what the earlier one had not finished.
  */
 import type { Clock } from '@caisson/ground';
+import { isRecord } from '@caisson/protocol';
 import type { KeyValues, Ledger } from '../ledger/index.ts';
 
 const SPACE = 'resident-delivery';
+/** What had nothing to deliver is written a little later than it was seen. */
 const SAVE_MS = 1000;
 
 export interface DeliveryCursorOptions {
@@ -14,48 +16,92 @@ export interface DeliveryCursorOptions {
   warn(message: string): void;
 }
 
+interface Delivered {
+  readonly highest: number;
+  /** Those up to the highest that are not delivered. */
+  readonly open: readonly number[];
+}
+
 export class DeliveryCursor {
   readonly #options: DeliveryCursorOptions;
   readonly #name: string;
-  readonly #underWay = new Set<number>();
+  readonly #open: Set<number>;
+  /** Open since an earlier host, and not begun here. */
+  readonly #left: Set<number>;
   #highest: number;
-  #saved: number;
+  #isSaved = false;
   #cancelSave: (() => void) | null = null;
 
   /** The first cursor of a ledger begins at its end. */
   constructor(options: DeliveryCursorOptions, name: string) {
     this.#options = options;
     this.#name = name;
-    const saved = options.ledger.kv.get(SPACE, name);
-    this.#saved = typeof saved === 'number' ? saved : -1;
-    this.#highest = typeof saved === 'number' ? saved : options.ledger.lastOffset();
-    this.save();
+    const saved = readDelivered(options.ledger.kv.get(SPACE, name));
+    this.#highest = saved?.highest ?? options.ledger.lastOffset();
+    this.#open = new Set(saved?.open);
+    this.#left = new Set(saved?.open);
+    if (saved === null) this.save();
   }
 
+  /** Behind which something may not be delivered. */
   get offset(): number {
-    return this.#underWay.size === 0 ? this.#highest : Math.min(...this.#underWay) - 1;
+    return this.#open.size === 0 ? this.#highest : Math.min(...this.#open) - 1;
   }
 
+  /** Whether this host or an earlier one delivered it. */
+  isDelivered(offset: number): boolean {
+    return offset <= this.#highest && !this.#open.has(offset);
+  }
+
+  /** In the order of the offsets. */
   begin(offset: number): void {
-    this.#underWay.add(offset);
-    this.#highest = Math.max(this.#highest, offset);
+    this.#pass(offset);
+    this.#open.add(offset);
   }
 
   end(offset: number): void {
-    this.#underWay.delete(offset);
+    this.#open.delete(offset);
+    this.#isSaved = false;
+    this.save();
+  }
+
+  /** There is nothing to deliver. */
+  skip(offset: number): void {
+    this.#pass(offset);
+    this.#open.delete(offset);
+    this.#isSaved = false;
     this.#cancelSave ??= this.#options.clock.setTimer(SAVE_MS, () => this.save());
   }
 
   save(): void {
     this.#cancelSave?.();
     this.#cancelSave = null;
-    const { offset } = this;
-    if (offset === this.#saved) return;
+    if (this.#isSaved) return;
+    const open = [...this.#open].sort((one, other) => one - other);
+    const delivered = open.length === 0 ? this.#highest : { highest: this.#highest, open };
     try {
-      this.#options.ledger.kv.set(SPACE, this.#name, offset);
-      this.#saved = offset;
+      this.#options.ledger.kv.set(SPACE, this.#name, delivered);
+      this.#isSaved = true;
     } catch (error) {
       this.#options.warn(`what was delivered is not recorded: ${(error as Error).message}`);
     }
   }
+
+  /** What an earlier host left before this one, and is not found any more, was removed from the ledger. */
+  #pass(offset: number): void {
+    for (const left of this.#left) {
+      if (left > offset) continue;
+      this.#left.delete(left);
+      this.#open.delete(left);
+    }
+    this.#highest = Math.max(this.#highest, offset);
+  }
+}
+
+function readDelivered(value: unknown): Delivered | null {
+  if (typeof value === 'number') return { highest: value, open: [] };
+  if (!isRecord(value)) return null;
+  const { highest, open } = value;
+  const isList = Array.isArray(open) && open.every((offset) => typeof offset === 'number');
+  return typeof highest === 'number' && isList ? { highest, open } : null;
 }

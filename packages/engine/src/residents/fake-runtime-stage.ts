@@ -31,6 +31,8 @@ class FakeTurn implements RunningTurn {
   readonly #waiting = new Map<number, PromiseWithResolvers<Outcome>>();
   readonly #aborted = new AbortController();
   readonly outcome = this.#done.promise;
+  /** Whether it does not stop when it is asked to. */
+  isStubborn = (): boolean => false;
   #ordinal = -1;
   #isOver = false;
 
@@ -45,6 +47,7 @@ class FakeTurn implements RunningTurn {
   }
 
   abandon(why: string): void {
+    if (this.isStubborn()) return;
     this.#aborted.abort();
     this.end({ kind: 'failed', failure: { kind: 'aborted', detail: why } });
   }
@@ -123,6 +126,7 @@ export class FakeRuntime implements WorkerRuntime {
   /** Orders of turns, in their order. */
   readonly orders: Order[] = [];
   state: ResidentView['state'] = 'ready';
+  isStubborn = false;
   readonly #turns = new Set<FakeTurn>();
   #isDead = false;
 
@@ -142,6 +146,7 @@ export class FakeRuntime implements WorkerRuntime {
     const workflow = this.workflows[key.replace('workflow.', '')];
     if (workflow === undefined) throw new Error(`${key} was not declared`);
     const turn = new FakeTurn(workflow, copy, onStep);
+    turn.isStubborn = () => this.isStubborn;
     if (this.state === 'blocked')
       turn.end({ kind: 'failed', failure: { kind: 'crashed', detail: 'blocked' } });
     this.#turns.add(turn);
@@ -153,6 +158,11 @@ export class FakeRuntime implements WorkerRuntime {
   crash(): void {
     for (const turn of this.#turns)
       turn.end({ kind: 'failed', failure: { kind: 'crashed', detail: 'the worker ended' } });
+  }
+
+  /** Its host ends it. */
+  interrupt(): void {
+    for (const turn of this.#turns) turn.end({ kind: 'interrupted' });
   }
 
   /** It does nothing more, and reports nothing. */

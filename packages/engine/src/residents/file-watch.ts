@@ -9,6 +9,7 @@ import { watch, type Dirent, type FSWatcher } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Clock } from '@caisson/ground';
+import { UNWATCHED_FOLDERS } from '@caisson/protocol';
 
 export interface FileInterest {
   /** The folder below which it is interested, relative to the project; empty for all of it. */
@@ -27,7 +28,7 @@ export interface FileWatch {
 const DEBOUNCE_MS = 50;
 const MAX_FOLDERS = 4096;
 const MAX_PATHS = 256;
-const UNWATCHED = new Set(['.git', '.caisson', 'node_modules']);
+const UNWATCHED = new Set(UNWATCHED_FOLDERS);
 
 export interface FileWatchOptions {
   readonly root: string;

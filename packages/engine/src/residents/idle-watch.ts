@@ -1,29 +1,33 @@
 import type { Clock } from '@caisson/ground';
 
-/** A worker whose turns all wait is given up after this. */
+/** A turn that only waits is given up after this. */
 const IDLE_MS = 10_000;
+/** Where many wait together, each costs memory that others need. */
+const CROWD = 16;
+const IDLE_IN_CROWD_MS = 1000;
 
-/** Finds workflows whose threads have needed no worker for a while. */
+/** Finds threads that have needed their turn for nothing for a while. */
 export class IdleWatch {
   readonly #clock: Clock;
-  readonly #onIdle: (workflow: string) => void;
+  readonly #onIdle: (threadId: string) => void;
   readonly #timers = new Map<string, () => void>();
 
-  constructor(clock: Clock, onIdle: (workflow: string) => void) {
+  constructor(clock: Clock, onIdle: (threadId: string) => void) {
     this.#clock = clock;
     this.#onIdle = onIdle;
   }
 
   /** Something changed: the time begins again, if it is idle now. */
-  look(workflow: string, isIdle: boolean): void {
-    this.#timers.get(workflow)?.();
-    this.#timers.delete(workflow);
+  look(threadId: string, isIdle: boolean): void {
+    this.#timers.get(threadId)?.();
+    this.#timers.delete(threadId);
     if (!isIdle) return;
-    const cancel = this.#clock.setTimer(IDLE_MS, () => {
-      this.#timers.delete(workflow);
-      this.#onIdle(workflow);
+    const idleMs = this.#timers.size < CROWD ? IDLE_MS : IDLE_IN_CROWD_MS;
+    const cancel = this.#clock.setTimer(idleMs, () => {
+      this.#timers.delete(threadId);
+      this.#onIdle(threadId);
     });
-    this.#timers.set(workflow, cancel);
+    this.#timers.set(threadId, cancel);
   }
 
   stop(): void {

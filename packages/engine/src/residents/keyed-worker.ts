@@ -16,7 +16,7 @@ import {
 } from './key-state.ts';
 import { LiveWorker } from './live-worker.ts';
 import { Succession } from './succession.ts';
-import { failWork, isRepeated, type Work } from './work.ts';
+import { failWork, isRepeated, loseWork, type Work } from './work.ts';
 
 export class KeyedWorker {
   readonly #rooms: KeyRooms;
@@ -27,8 +27,7 @@ export class KeyedWorker {
   #queue: Work[] = [];
   readonly #succession = new Succession();
   readonly #crashes: SlidingWindow;
-  /** Why it takes no work at all. */
-  #closed: GuestFailure | null = null;
+  #closed: GuestFailure | null = null; // why it takes no work at all
   /** A kept key has a worker from its first work on, unless it was evicted. */
   #isWanted = false;
   starts = 0;
@@ -96,8 +95,9 @@ export class KeyedWorker {
     for (const worker of this.#workers) worker.answerStep(...answer);
   }
 
-  abandon(work: Work, why: string): void {
-    if (this.#workers.some((worker) => worker.abandon(work, why)) || !this.#queue.includes(work)) return;
+  abandon(work: Work, why: string, graceMs?: number): void {
+    const isSent = this.#workers.some((worker) => worker.abandon(work, why, graceMs));
+    if (isSent || !this.#queue.includes(work)) return;
     this.#queue = this.#queue.filter((queued) => queued !== work);
     failWork(work, { kind: 'aborted', detail: why });
   }
@@ -245,6 +245,6 @@ export class KeyedWorker {
 
   #sendAgain(work: Work, ending: ResidentEnding): void {
     if (this.#closed === null && isRepeated(work)) this.submit(work); // RE3
-    else failWork(work, { kind: 'crashed', detail: describeEnding(ending) });
+    else loseWork(work, ending);
   }
 }

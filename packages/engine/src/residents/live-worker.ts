@@ -102,10 +102,9 @@ export class LiveWorker {
   }
 
   /** Whether it has this work; its answer follows. */
-  abandon(work: Work, why: string): boolean {
+  abandon(work: Work, why: string, graceMs = work.order.graceMs): boolean {
     const id = this.#sent.idOf(work);
     if (id === undefined) return false;
-    const { graceMs } = work.order;
     this.#sent.expectWithin(id, graceMs, this.#nowMs());
     this.order({ kind: 'abandon', id, why, graceMs });
     return true;

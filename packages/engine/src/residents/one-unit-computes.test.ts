@@ -11,6 +11,8 @@ const ONCE = `export default { compute({ state, emit }) {
   emit('red', 1);
 } };`;
 
+const RED_EACH = `export default { compute({ state, emit }) { state.set('isRed', true); emit('red', 1); } };`;
+
 const undelivered = ({ lines }: Resident): ResidentLine[] =>
   lines.filter(({ kind }) => kind === 'undelivered');
 
@@ -72,6 +74,30 @@ it.each([
   expect((await second.compute('fails')).signals).toEqual([RED]);
 });
 
+it('what a compute sets by a pragma is a part of it', async () => {
+  const { starter, plan } = await openStarter();
+  const pragma = `export default { compute({ state, emit, cause }) {
+    const version = () => state.all('PRAGMA user_version')[0].user_version;
+    emit('was', version());
+    emit('columns', state.all('PRAGMA table_info(caisson_state)').length);
+    state.run('PRAGMA user_version = 2');
+    state.run('PRAGMA application_id(7)');
+    emit('is', version());
+    if (cause.kind === 'user') throw new Error('undo');
+  } };`;
+  const resident = await startResident(starter, plan('senses', { pragma }));
+  expect((await resident.compute('pragma')).failure?.detail).toContain('undo');
+  for (const was of [0, 2]) {
+    const order = computeOrder('pragma');
+    await resident.process.send({ ...order, cause: { kind: 'interval' } });
+    expect((await resident.next('computed', ({ id }) => id === order.id)).signals).toEqual([
+      { name: 'was', payload: was },
+      { name: 'columns', payload: 2 },
+      { name: 'is', payload: 2 },
+    ]);
+  }
+});
+
 it('a part that is undone alone leaves the rest of its compute', async () => {
   const { starter, plan } = await openStarter();
   const parts = `export default { compute({ state, emit }) {
@@ -106,4 +132,45 @@ it('a compute that only reads waits for nobody, and sees what others have finish
   expect((await resident.next('computed', ({ id }) => id === order.id)).failure?.kind).toBe('aborted');
   const said = resident.lines.flatMap((line) => (line.kind === 'logged' ? [line.text] : []));
   expect(said).toEqual(['n is undefined', 'n is undefined']);
+});
+
+/** Counts, and says nothing. */
+const SILENT = `export default { compute({ state }) { state.set('n', (state.get('n') ?? 0) + 1); } };`;
+const TELLS = `export default { compute({ state, emit }) { emit('n', state.get('n') ?? 0); } };`;
+
+it('a compute whose answer was lost changes nothing a second time, although it emitted nothing', async () => {
+  const { starter, plan } = await openStarter();
+  const counts = plan('senses', { silent: SILENT, tells: TELLS });
+  const first = await startResident(starter, counts);
+  await first.next('ready');
+  const order = { ...computeOrder('silent'), computeId: 'compute_1', covers: ['compute_0'] };
+  await first.process.send(order);
+  await first.next('computed');
+  first.process.kill(); // as if its host had not heard of it
+  await first.ended;
+
+  const second = await startResident(starter, counts);
+  await second.next('ready');
+  for (const [id, computeId] of [
+    ['again', 'compute_1'],
+    ['covered', 'compute_0'],
+  ] as const) {
+    await second.process.send({ ...order, id, computeId });
+    expect(await second.next('computed', (line) => line.id === id)).toMatchObject({ signals: [] });
+  }
+  expect((await second.compute('tells')).signals).toEqual([{ name: 'n', payload: 1 }]);
+  await second.compute('silent');
+  expect((await second.compute('tells')).signals).toEqual([{ name: 'n', payload: 2 }]);
+});
+
+it('a compute that was delivered long ago is not made again when a later host asks for it', async () => {
+  const { starter, plan } = await openStarter();
+  const resident = await startResident(starter, plan('senses', { once: RED_EACH }));
+  await resident.next('ready');
+  const order = { ...computeOrder('once'), computeId: 'compute_1' };
+  await resident.process.send(order);
+  expect((await resident.next('computed')).signals).toEqual([RED]);
+  await resident.process.send({ kind: 'delivered', name: 'once', computeIds: ['compute_1'] });
+  await resident.process.send({ ...order, id: 'again' });
+  expect((await resident.next('computed', ({ id }) => id === 'again')).signals).toEqual([]);
 });

@@ -1,7 +1,9 @@
 /** Code that takes its whole process down, or tries to: a typed end each time, and nothing is left. */
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findByMarker, MARKER_NAME } from '@caisson/ground';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { computeOrder } from './fixtures/open-starter.ts';
 import { containing, senseThat, serve } from './fixtures/serve-code.ts';
 
@@ -42,6 +44,20 @@ it.each([
     `writeSync(3, JSON.stringify({ kind: 'computed', id: 'c0', durationMs: 0, signals: [] }) + '\\n');`,
   ],
   ['a line of an unknown kind', `writeSync(3, '{"kind":"unknown"}\\n');`],
+  [
+    'signals of no compute without end',
+    `const line = JSON.stringify({ kind: 'undelivered', name: 'bad', computeId: 'c', causes: [], signals: [] }) + '\\n';
+    const until = Date.now() + 20_000;
+    while (Date.now() < until) { try { writeSync(3, line); } catch (e) { if (e.code !== 'EAGAIN') throw e; } }`,
+  ],
+  [
+    'signals of another key',
+    `writeSync(3, JSON.stringify({ kind: 'undelivered', name: 'x', computeId: 'c', causes: [], signals: [] }) + '\\n');`,
+  ],
+  [
+    'that it is ready again',
+    `writeSync(3, JSON.stringify({ kind: 'ready', modules: [{ name: 'bad' }] }) + '\\n');`,
+  ],
 ])('code that writes %s to the channel by hand ends its resident', async (_what, code) => {
   const { resident, expectNothingLeft } = await serve(
     senseThat(
@@ -144,6 +160,24 @@ it('code that fills its disk is ended, with the folder and what to do; its group
   const last = await startAgain();
   expect((await last.compute('counts')).signals).toEqual([{ name: 'n', payload: 1 }]);
 }, 40_000);
+
+it('code that fills a folder that it was granted is ended, with the folder and its limit', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'granted-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'before'), Buffer.alloc(8 * 1024 ** 2)); // what is there already does not count
+  const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 4 * 1024 ** 2 };
+  const { resident, expectNothingLeft } = await serve(
+    senseThat(
+      `for (let n = 0; ; n += 1) { writeFileSync('${folder}/' + n, Buffer.alloc(1024 ** 2)); await new Promise((r) => setTimeout(r, 50)); }`,
+      `import { writeFileSync } from 'node:fs';`,
+    ),
+    { grant: { limits, write: [folder] } },
+  );
+  expect((await resident.compute('fine')).failure).toBeUndefined();
+  await resident.process.send(computeOrder('bad'));
+  expect(await resident.ended).toMatchObject({ why: 'disk', detail: containing(`the folder ${folder}`) });
+  expectNothingLeft();
+}, 20_000);
 
 it('code that starts more processes than it may gets an error, and the rest goes on', async () => {
   const limits = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };

@@ -21,7 +21,7 @@ it('a guest that talks without end waits for a host that does not read, and lose
     ...rooms.compute,
     start: async (start) => (worker = await rooms.compute.start(start)),
   };
-  const starter = openResidentStarter({ ...rooms, compute }, { unresponsiveMs: 400 });
+  const starter = openResidentStarter({ ...rooms, compute }, { unresponsiveMs: 1200 });
   const resident = await startResident(starter, plan('senses', { talks: TALKS }));
   await resident.next('ready');
   const { pid } = resident.process;
@@ -31,7 +31,7 @@ it('a guest that talks without end waits for a host that does not read, and lose
   for (const order of orders) await resident.process.send(order);
   const before = rssBytes(pid);
   const { promise: silence, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, 1500); // several times what a guest may be silent, while we are the reason
+  setTimeout(resolve, 3600); // several times what a guest may be silent, while we are the reason
   await silence;
   expect(rssBytes(pid) - before).toBeLessThan(32 * 1024 ** 2); // all answers together have 60 MiB
   stdout?.resume();

@@ -185,6 +185,95 @@ it('a turn that is given up is ended, also in a loop, and the others go on', asy
   expect(await outcomeOf(resident, wait.id)).toMatchObject({ kind: 'message', role: 'fails' });
 });
 
+it('a role that waits for a step is told at once that its turn is given up, and may ask for nothing more', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `export default { route: () => 'role', roles: { async role({ payload, sleep, step, log, signal }) {
+    if (payload === 'quiet') return sleep(1e9);
+    try { await sleep(1e9); }
+    catch (error) {
+      log('caught', error.message, signal.aborted);
+      await step('more', () => 1).catch((again) => log('refused', again.message));
+    }
+    return 'ignored';
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  for (const payload of ['catches', 'quiet']) {
+    const order = { ...turnOrder(''), payload };
+    await resident.process.send(order);
+    await stepOf(resident, order.id, 0);
+    await resident.process.send({ kind: 'abandon', id: order.id, why: 'cancelled', graceMs: 600_000 });
+    const failure = { kind: 'aborted', detail: 'cancelled' };
+    expect(await outcomeOf(resident, order.id)).toEqual({ kind: 'failed', failure });
+  }
+  const said = resident.lines.flatMap((line) => (line.kind === 'logged' ? [line.text] : []));
+  expect(said).toEqual(['caught cancelled true', 'refused cancelled']);
+  expect(resident.lines.filter(({ kind }) => kind === 'step').length).toBe(2);
+});
+
+it('a turn that is given up without a grace is not told', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `export default { route: () => 'role', roles: { role: ({ sleep, log, signal }) => {
+    signal.addEventListener('abort', () => log('told'));
+    return sleep(1e9).catch(() => log('told'));
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  const order = turnOrder('');
+  await resident.process.send(order);
+  await stepOf(resident, order.id, 0);
+  await resident.process.send({ kind: 'abandon', id: order.id, why: 'parked', graceMs: 0 });
+  expect(await outcomeOf(resident, order.id)).toMatchObject({
+    failure: { kind: 'aborted', detail: 'parked' },
+  });
+  expect(resident.lines.filter(({ kind }) => kind === 'logged')).toEqual([]);
+});
+
+const PIDS = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };
+
+it('a guest has no more turns at the same time than its limits allow; the others wait for a place', async () => {
+  const { starter, plan } = await openStarter();
+  const resident = await startResident(starter, plan('workflow', { flow: FLOW }, { limits: PIDS }));
+  const orders = Array.from({ length: 19 }, () => turnOrder('waits'));
+  for (const order of orders) await resident.process.send(order);
+  const [first, , , ...rest] = orders;
+  const late = rest.slice(-3);
+  for (const order of orders.slice(0, 16)) await stepOf(resident, order.id, 0);
+  const end = async (id: string): Promise<unknown> => {
+    await resident.process.send({ kind: 'abandon', id, why: 'enough', graceMs: 100 });
+    return outcomeOf(resident, id);
+  };
+  const aborted = { kind: 'failed', failure: { kind: 'aborted', detail: 'enough' } };
+  expect(await end(late[0]?.id ?? '')).toEqual(aborted);
+  expect(resident.lines.filter(({ kind }) => kind === 'step').length).toBe(16);
+  expect(await end(first?.id ?? '')).toEqual(aborted);
+  await stepOf(resident, late[1]?.id ?? '', 0);
+}, 30_000);
+
+it('a turn for which no thread can be started waits until another one is over', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `import { spawn } from 'node:child_process';
+  export default { route: () => 'role', roles: { async role({ payload, step }) {
+    if (payload !== 'hogs') return 'made';
+    const begun = [];
+    for (let isFull = false; !isFull; ) {
+      const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+      isFull = await new Promise((resolve) => { child.once('spawn', () => resolve(false)); child.once('error', () => resolve(true)); });
+      if (!isFull) begun.push(child);
+    }
+    await step('full', () => begun.length);
+    await Promise.all(begun.map((child) => new Promise((end) => { child.once('exit', end); child.kill('SIGKILL'); })));
+    return 'hogged';
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }, { limits: PIDS }));
+  const hogs = { ...turnOrder(''), payload: 'hogs' };
+  await resident.process.send(hogs);
+  await stepOf(resident, hogs.id, 0);
+  const other = { ...turnOrder(''), payload: 'other' };
+  await resident.process.send(other);
+  await resident.process.send({ kind: 'step-done', id: hogs.id, ordinal: 0, ok: true, value: 1 });
+  expect(await outcomeOf(resident, hogs.id)).toMatchObject({ content: 'hogged' });
+  expect(await outcomeOf(resident, other.id)).toMatchObject({ content: 'made' });
+}, 30_000);
+
 it('stop waits for turns that do something, up to the grace, and not for one that waits for a step', async () => {
   const waiting = await open();
   const wait = turnOrder('waits');

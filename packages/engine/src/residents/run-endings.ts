@@ -6,8 +6,8 @@ import { followFeed } from './follow-feed.ts';
 
 export interface RunEndingsOptions extends DeliveryCursorOptions {
   readonly feed: Pick<EventFeed, 'read'>;
-  /** Resolves when all that it caused is done. */
-  onEnded(run: { readonly runId: string; readonly status: string }): Promise<unknown>;
+  /** Resolves when all that it caused is done; null when it causes nothing. */
+  onEnded(run: { readonly runId: string; readonly status: string }): Promise<unknown> | null;
 }
 
 /** Returns an idempotent stop. */
@@ -15,12 +15,14 @@ export function followRunEndings(options: RunEndingsOptions): () => void {
   const cursor = new DeliveryCursor(options, 'run-endings');
   const closing = new AbortController();
   const deliver = async (offset: number, runId: string, status: string): Promise<void> => {
+    const caused = options.onEnded({ runId, status });
+    if (caused === null) return cursor.skip(offset);
     cursor.begin(offset);
-    await options.onEnded({ runId, status });
+    await caused;
     if (!closing.signal.aborted) cursor.end(offset);
   };
   const onEvent = (event: PublishedEvent): void => {
-    if (!isEnding(event) || event.runId === null) return;
+    if (!isEnding(event) || event.runId === null || cursor.isDelivered(event.offset)) return;
     const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
     const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
     void deliver(event.offset, event.runId, statusOfEnding(event.type, failure, cause));

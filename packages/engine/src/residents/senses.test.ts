@@ -1,8 +1,8 @@
 import { createManualClock } from '@caisson/ground';
-import type { ComputeCause, ResidentView } from '@caisson/protocol';
+import type { Cause, ResidentView } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import { createMemoryLedger, createRecorder, type PublishedEvent } from '../ledger/index.ts';
-import type { ComputeOutcome, SenseSettings } from './contract.ts';
+import type { ComputeOutcome, SenseSettings, WorkerRuntime } from './contract.ts';
 import { settle } from './fixtures/open-runtime.ts';
 import { createSenses } from './senses.ts';
 
@@ -26,7 +26,8 @@ function openSenses(isInstant = true) {
   const recorder = createRecorder({ ledger, clock });
   const events: PublishedEvent[] = [];
   recorder.listen((event) => events.push(event));
-  const computes: { name: string; cause: ComputeCause; end: (outcome?: ComputeOutcome) => void }[] = [];
+  type Order = Parameters<WorkerRuntime['compute']>[1];
+  const computes: (Order & { end: (outcome?: ComputeOutcome) => void })[] = [];
   const emitted: unknown[] = [];
   const delivered: unknown[] = [];
   const recordedSignals = { gate: Promise.resolve() };
@@ -35,10 +36,10 @@ function openSenses(isInstant = true) {
   const senses = createSenses({
     clock,
     runtime: {
-      compute(_key, { name, cause }) {
+      compute(_key, order) {
         const { promise, resolve } = Promise.withResolvers<ComputeOutcome>();
         const end = (outcome: ComputeOutcome = { durationMs: 3, signals: [] }): void => resolve(outcome);
-        computes.push({ name, cause, end });
+        computes.push({ ...order, end });
         if (isInstant) end();
         return promise;
       },
@@ -215,4 +216,45 @@ test('what a lost answer emitted is recorded, and its worker may forget it', asy
   await senses.takeUndelivered('other', emission);
   expect(emitted).toEqual([['a', emission]]);
   expect(delivered).toEqual([['senses.g', 'a', 'compute_1']]);
+});
+
+test('one compute for several signals covers them all, and has what led to each as its cause', async () => {
+  const { senses, computes, advance } = openSenses();
+  senses.set([sense('a', { throttleMs: 10_000 })]);
+  await senses.request('a', { kind: 'user' });
+  const causeOf = (signalId: string, name: string): Cause => ({ signalId, name, sense: 'b' });
+  const ask = (signalId: string, causes: readonly Cause[]): void =>
+    void senses.request('a', { kind: 'signal', name: 'red', signalId, payload: 1 }, causes);
+  ask('signal_1', [causeOf('signal_0', 'loop'), causeOf('signal_1', 'red')]);
+  ask('signal_2', [causeOf('signal_2', 'red')]);
+  await advance(10_000);
+  const [, joined] = computes;
+  expect(joined?.causes).toEqual([causeOf('signal_0', 'loop'), causeOf('signal_2', 'red')]);
+  expect(joined?.cause).toMatchObject({ signalId: 'signal_2' });
+  // Alone, by a host that knows nothing of the other: its compute is one of those that were covered.
+  const later = openSenses();
+  later.senses.set([sense('a')]);
+  await later.senses.request('a', { kind: 'signal', name: 'red', signalId: 'signal_1', payload: 1 });
+  expect(joined?.covers).toEqual([later.computes[0]?.computeId]);
+});
+
+test('many joined signals are no deep chain', async () => {
+  const { senses, computes, advance } = openSenses();
+  senses.set([sense('a', { throttleMs: 10_000 })]);
+  await senses.request('a', { kind: 'user' });
+  for (let n = 0; n < 40; n += 1) {
+    const cause = { kind: 'signal', name: `s${n}`, signalId: `signal_${n}`, payload: n } as const;
+    void senses.request('a', cause, [{ signalId: cause.signalId, name: cause.name, sense: 'b' }]);
+  }
+  await advance(10_000);
+  expect(computes[1]?.causes.map(({ name }) => name)).toEqual([
+    's32',
+    's33',
+    's34',
+    's35',
+    's36',
+    's37',
+    's38',
+    's39',
+  ]);
 });

@@ -17,7 +17,7 @@ import {
   type SenseView,
 } from '@caisson/protocol';
 import type { RunRecord } from '../ledger/index.ts';
-import { chooseComputeId } from './compute-id.ts';
+import { chooseComputeId, findComputeId } from './compute-id.ts';
 import type { ComputeOutcome, Emission, SenseSettings, SenseTrigger, WorkerRuntime } from './contract.ts';
 import { addRequest, describeTrigger, type PlannedCompute } from './sense-requests.ts';
 import type { Signals } from './signals.ts';
@@ -98,7 +98,8 @@ class TimedSenses implements Senses {
       return Promise.resolve(failed({ kind: 'aborted', detail: why }));
     }
     return new Promise((settle) => {
-      addRequest(entry.waiting, { cause, causes, settle }, entry.settings.throttleMs > 0);
+      const asked = { cause, causes, computeId: findComputeId(sense, cause), settle };
+      addRequest(entry.waiting, asked, entry.settings.throttleMs > 0);
       this.#begin(entry);
     });
   }
@@ -138,8 +139,7 @@ class TimedSenses implements Senses {
       this.#entries.set(settings.name, { settings, waiting: [], intervalDueMs: dueMs, ...counts });
       return;
     }
-    const isSameInterval = known.settings.intervalMs === settings.intervalMs;
-    if (!isSameInterval) known.intervalDueMs = dueMs;
+    if (known.settings.intervalMs !== settings.intervalMs) known.intervalDueMs = dueMs;
     known.settings = settings;
   }
 
@@ -162,7 +162,7 @@ class TimedSenses implements Senses {
     const state = this.#options.runtime.view(keyOfGroup(group))?.state;
     if (entry.isComputing || state === 'blocked' || state === 'unloadable') return;
     const cause: ComputeCause = { kind: 'interval' };
-    addRequest(entry.waiting, { cause, causes: [], settle: () => undefined }, true);
+    addRequest(entry.waiting, { cause, causes: [], computeId: null, settle: () => undefined }, true);
   }
 
   #begin(entry: Entry): void {
@@ -180,12 +180,13 @@ class TimedSenses implements Senses {
     this.#cancel = this.#options.clock.setTimer(dueMs - this.#nowMs(), () => this.#pass());
   }
 
-  async #compute(entry: Entry, { cause, causes, settles }: PlannedCompute): Promise<void> {
+  async #compute(entry: Entry, { cause, causes, covers, settles }: PlannedCompute): Promise<void> {
     const { name, group, timeoutMs, graceMs } = entry.settings;
     entry.isComputing = true;
     entry.startedMs = this.#nowMs();
     const computeId = chooseComputeId(this.#options.clock, name, cause);
-    const order = { name, computeId, cause, causes: [...causes], timeoutMs, graceMs };
+    const others = covers.filter((covered) => covered !== computeId);
+    const order = { name, computeId, cause, causes: [...causes], timeoutMs, graceMs, covers: others };
     const outcome = await this.#options.runtime.compute(keyOfGroup(group), order);
     const signals = outcome.failure === undefined ? outcome.signals : [];
     const failure = await this.#emit(entry, { computeId, signals, causes }); // SE5

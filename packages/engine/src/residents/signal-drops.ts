@@ -3,7 +3,7 @@ import type { Clock } from '@caisson/ground';
 import type { DataOf } from '@caisson/protocol';
 import { NO_ATTEMPT, type RunRecord } from '../ledger/index.ts';
 
-type Drop = Omit<DataOf<'signal.dropped'>, 'count'>;
+export type Drop = Omit<DataOf<'signal.dropped'>, 'count'>;
 
 const QUIET_MS = 60_000;
 

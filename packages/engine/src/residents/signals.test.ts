@@ -19,7 +19,8 @@ function openSignals() {
     workflows: { red: ['fix'] } as Record<string, string[]>,
     senses: { red: ['relay'], blue: ['back'] } as Record<string, string[]>,
   };
-  let isWorking = true;
+  /** Whether a compute that was asked for is made, and whether its end is heard of. */
+  const works = { begins: true, ends: true, isBlocked: false };
   const looping = new Set<string>();
   const open = () => {
     const signals = createSignals({
@@ -33,12 +34,16 @@ function openSignals() {
       }),
       async computeFor(sense, signal) {
         woken.push([sense, signal]);
-        if (!isWorking) return new Promise(() => undefined);
-        return signals.emit(sense, {
+        const never = new Promise<void>(() => undefined);
+        if (!works.begins) return never.then(() => ({}));
+        if (works.isBlocked) return { dropped: 'blocked' };
+        const emitted = signals.emit(sense, {
           computeId: `${signal.signalId}.${sense}`,
           signals: answers.get(sense) ?? [],
           causes: [...signal.causes, { signalId: signal.signalId, name: signal.name, sense: signal.sense }],
         });
+        await (works.ends ? emitted : emitted.then(() => never));
+        return {};
       },
       startThread: threads.start,
       warn: (message) => warnings.push(message),
@@ -60,7 +65,6 @@ function openSignals() {
       .read({ runId: null, types: ['signal.emitted', 'signal.dropped'] })
       .map(({ type, data }) => [type, data]);
   };
-  const hang = (value: boolean): void => void (isWorking = !value);
   return {
     looping,
     clock,
@@ -74,7 +78,7 @@ function openSignals() {
     emit,
     open,
     recorded,
-    hang,
+    works,
   };
 }
 
@@ -190,6 +194,19 @@ test('a thread for which there is no room is a recorded drop for that workflow',
   ]);
 });
 
+test('a sense that cannot compute is a recorded drop for it', async () => {
+  const { emit, recorded, works, open, woken } = openSignals();
+  works.isBlocked = true;
+  await emit('ci', [red]);
+  expect((await recorded()).at(-1)).toMatchObject([
+    'signal.dropped',
+    { name: 'red', sense: 'ci', why: 'blocked', listener: 'sense.relay', count: 1 },
+  ]);
+  open().resume(); // it is not delivered later
+  await recorded();
+  expect(woken.length).toBe(1);
+});
+
 test('what was recorded and not delivered is delivered by the next daemon, once', async () => {
   const { signals, emit, open, threads, woken, clock, recorded, warnings } = openSignals();
   await emit('ci', [red]);
@@ -236,21 +253,46 @@ test('a thread that could not be started is started later, without a new daemon'
 });
 
 test('a compute that a dead daemon did not finish is made again, and emits nothing twice', async () => {
-  const { emit, open, woken, answers, recorded, hang, threads, listeners } = openSignals();
+  const { emit, open, woken, answers, recorded, works, threads, listeners } = openSignals();
   listeners.workflows['blue'] = ['fix'];
+  listeners.senses['blue'] = [];
   answers.set('relay', [{ name: 'blue', payload: 0 }]);
+  works.ends = false;
   await emit('ci', [red]);
   const before = await recorded();
-  hang(true);
-  const again = open();
-  again.resume();
+  works.begins = false;
+  open().resume();
   await settle();
-  hang(false);
+  Object.assign(works, { begins: true, ends: true });
   open().resume();
   expect(await recorded()).toEqual(before);
-  expect(woken.filter(([sense]) => sense === 'relay').length).toBeGreaterThan(1);
+  expect(woken.map(([sense]) => sense)).toEqual(['relay', 'relay', 'relay']);
   expect(threads.started.map(({ trigger }) => trigger.kind === 'signal' && trigger.name)).toEqual([
     'red',
     'blue',
   ]);
+});
+
+test('what was delivered is not delivered again because something before it still waits', async () => {
+  const { emit, open, woken, recorded, works, listeners } = openSignals();
+  listeners.workflows['red'] = [];
+  works.begins = false;
+  await emit('ci', [{ name: 'red', payload: 'waits' }]);
+  await settle();
+  works.begins = true;
+  for (let count = 0; count < 50; count += 1) await emit('ci', [{ name: 'red', payload: count }]);
+  await recorded();
+  expect(woken.length).toBe(51);
+  // Killed: nothing is said to the first one. It has not waited either.
+  works.begins = false;
+  open().resume();
+  await recorded();
+  expect(woken.slice(51).map(([, { payload }]) => payload)).toEqual(['waits']);
+  works.begins = true;
+  open().resume();
+  await recorded();
+  expect(woken.slice(52).map(([, { payload }]) => payload)).toEqual(['waits']);
+  open().resume();
+  await recorded();
+  expect(woken.length).toBe(53);
 });

@@ -9,14 +9,14 @@
  * SG5  What was recorded and not delivered to all is delivered later, by the next daemon if need be.
  */
 import type { Clock } from '@caisson/ground';
-import type { Cause, DataOf } from '@caisson/protocol';
+import type { Cause } from '@caisson/protocol';
 import { NO_ATTEMPT, type KeyValues, type Ledger, type Recorder, type RunRecord } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
 import { chooseSignalId } from './compute-id.ts';
 import type { DeliveredSignal, Emission, Threads } from './contract.ts';
 import { DeliveryCursor } from './delivery-cursor.ts';
 import { persist } from './persist.ts';
-import { createSignalDrops, type SignalDrops } from './signal-drops.ts';
+import { createSignalDrops, type Drop, type SignalDrops } from './signal-drops.ts';
 import { SlidingWindow, type WindowLimit } from './sliding-window.ts';
 
 export interface SignalListeners {
@@ -32,8 +32,8 @@ export interface SignalsOptions {
   allowsLoop(sense: string): boolean;
   /** Who listens now. */
   findListeners(name: string): SignalListeners;
-  /** Resolves when the sense has computed and what it emitted is recorded. */
-  computeFor(sense: string, signal: DeliveredSignal): Promise<unknown>;
+  /** Resolves when the sense has computed and what it emitted is recorded; or with why it cannot compute. */
+  computeFor(sense: string, signal: DeliveredSignal): Promise<{ readonly dropped?: 'blocked' }>;
   startThread: Threads['start'];
   warn(message: string): void;
   readonly limits?: Partial<SignalLimits>;
@@ -106,6 +106,7 @@ class RecordedSignals implements Signals {
   resume(): void {
     const after = this.#cursor.offset;
     for (const { data, offset } of this.#options.ledger.walk({ after, types: ['signal.emitted'] })) {
+      if (this.#cursor.isDelivered(offset)) continue;
       const present = this.#options.findListeners(data.name);
       void this.#deliver(offset, data, {
         senses: present.senses.filter((name) => data.listeners.includes(SENSE + name)),
@@ -121,7 +122,7 @@ class RecordedSignals implements Signals {
   }
 
   /** SG2. */
-  #findDrop(sense: string, name: string, causes: readonly Cause[]): DataOf<'signal.dropped'>['why'] | null {
+  #findDrop(sense: string, name: string, causes: readonly Cause[]): Drop['why'] | null {
     const isLoop = causes.some((cause) => cause.name === name && cause.sense === sense);
     if (isLoop && !this.#options.allowsLoop(sense)) return 'loop';
     if (causes.length >= this.#limits.depth) return 'depth';
@@ -155,7 +156,7 @@ class RecordedSignals implements Signals {
     this.#cursor.begin(offset);
     const isDelivered = await Promise.all([
       ...to.workflows.map((workflow) => this.#retry(signal, () => this.#startThread(workflow, signal))),
-      ...to.senses.map((sense) => this.#retry(signal, () => this.#options.computeFor(sense, signal))),
+      ...to.senses.map((sense) => this.#retry(signal, () => this.#compute(sense, signal))),
     ]);
     if (isDelivered.every(Boolean)) this.#cursor.end(offset);
   }
@@ -178,10 +179,13 @@ class RecordedSignals implements Signals {
     }
   }
 
-  async #startThread(
-    workflow: string,
-    { signalId, name, sense, payload, causes }: DeliveredSignal,
-  ): Promise<void> {
+  async #compute(listener: string, signal: DeliveredSignal): Promise<void> {
+    const { dropped } = await this.#options.computeFor(listener, signal);
+    if (dropped !== undefined) this.#drop(signal, dropped, SENSE + listener);
+  }
+
+  async #startThread(workflow: string, signal: DeliveredSignal): Promise<void> {
+    const { signalId, name, sense, payload, causes } = signal;
     const outcome = await this.#options.startThread({
       workflow,
       trigger: { kind: 'signal', name, signalId, sense },
@@ -189,13 +193,10 @@ class RecordedSignals implements Signals {
       causes,
       idempotencyKey: `${signalId}.${workflow}`, // SG4
     });
-    if (!('dropped' in outcome)) return;
-    this.#drops.add({
-      name,
-      sense,
-      why: outcome.dropped,
-      listener: WORKFLOW + workflow,
-      causes: [...causes],
-    });
+    if ('dropped' in outcome) this.#drop(signal, outcome.dropped, WORKFLOW + workflow);
+  }
+
+  #drop({ name, sense, causes }: DeliveredSignal, why: Drop['why'], listener: string): void {
+    this.#drops.add({ name, sense, why, listener, causes: [...causes] });
   }
 }

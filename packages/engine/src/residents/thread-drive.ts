@@ -2,15 +2,15 @@
  * Brings one started thread to its ending.
  *
  *   turning ──message──► turning (the next round) ──the router names no role──► done
- *      ├──the worker ended──► turning again, from the recorded steps (parked, if it waits); too often ──► crashed
- *      ├──all its steps are open, and its worker is evicted──► parked ──a step is over──► turning
- *      ├──the key is blocked, or its file cannot be loaded──► held ──resume──► turning
+ *      ├──the worker ended by itself──► turning again, from the recorded steps (parked, if it waits); too often ──► crashed
+ *      ├──all its steps are open for a while, and its turn is given up──► parked ──a step is over──► turning
+ *      ├──the key is not declared, blocked, or its file cannot be loaded──► held ──resume──► turning
  *      └──cancelled, out of time, too many rounds, the role failed──► ended
  *
  * Time counts by the clock of the wall from the start on, also without a daemon; not while it sleeps or a person is asked.
  */
 import { MAX_PAYLOAD_BYTES, type GuestFailure, type ThreadEnding, type ThreadRow } from '@caisson/protocol';
-import { cancelRuns } from './cancel-runs.ts';
+import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
 import type { RunningTurn, TurnOutcome } from './contract.ts';
 import { CountedTime, leftMsOf } from './counted-time.ts';
@@ -19,14 +19,12 @@ import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { ThreadSteps } from './thread-steps.ts';
-import { abandonTurn, composeTurn } from './turn-order.ts';
+import { abandonTurn, composeTurn, findBeyond } from './turn-order.ts';
+import { isHeld, TurnCrashes } from './turn-repeats.ts';
 
-/** So often a turn is made again after its worker ended, without any progress between. */
-const MAX_REPEATS = 3;
 const DEFAULT_GRACE_MS = 5000;
 
-/** `none`: without an outcome; the loop looks again. */
-type Passed = TurnOutcome | { readonly kind: 'none' };
+type Passed = TurnOutcome | { readonly kind: 'none' }; // `none`: without an outcome; the loop looks again
 const NONE: Passed = { kind: 'none' };
 
 export class ThreadDrive {
@@ -43,7 +41,7 @@ export class ThreadDrive {
   /** A step was over since the turn began. */
   #isAnswered = false;
   #news = Promise.withResolvers<void>();
-  #crashes = { count: 0, progress: 0 };
+  readonly #crashes = new TurnCrashes();
   #ending: Promise<boolean> | null = null;
   #isLeaving = false;
 
@@ -88,19 +86,20 @@ export class ThreadDrive {
   }
 
   get hasTurn(): boolean {
-    return this.#turn !== null;
+    return this.#turn !== null && !this.#isParked;
   }
 
-  /** Gives up its worker; the turn is made again when a step is over. */
+  /** Gives up its turn, which is made again when a step is over. */
   park(): void {
     if (this.#turn === null || !this.#steps.isWaiting) return;
     this.#isParked = true;
     this.#parking.resolve(NONE);
-    this.#turn.abandon('it waits without a worker');
+    this.#turn.abandon('it waits without a worker', 0); // the role is not told: its steps are not over
   }
 
   /** Its key may be able to work again. */
   resume(): void {
+    this.#steps.retry();
     this.#news.resolve();
   }
 
@@ -127,6 +126,11 @@ export class ThreadDrive {
     this.#news.resolve();
   }
 
+  /** Before a step is over, or the key may work again. A step that was over meanwhile may have been answered too late. */
+  get #needsNoTurn(): boolean {
+    return isHeld(this.#rooms, this.workflow) || (this.#steps.isWaiting && !this.#isAnswered);
+  }
+
   get #isOver(): boolean {
     return this.#left.signal.aborted || this.#ending !== null;
   }
@@ -140,8 +144,7 @@ export class ThreadDrive {
     }
     const order = composeTurn(ledger, row, { steps: this.#steps.recorded(), graceMs: this.#graceMs() });
     if (typeof order === 'string') return this.#endWith('failed', order);
-    const beyond =
-      row.rounds < row.maxRounds ? null : `after its ${row.maxRounds} rounds the router names another role`;
+    const beyond = findBeyond(row);
     this.#parking = Promise.withResolvers<Passed>();
     this.#isParked = false;
     this.#isAnswered = false;
@@ -172,6 +175,8 @@ export class ThreadDrive {
         return void this.end('done');
       case 'failed':
         return this.#takeFailure(outcome.failure, outcome.role);
+      case 'interrupted':
+        return this.#needsNoTurn ? this.#untilNews() : undefined;
     }
   }
 
@@ -179,29 +184,22 @@ export class ThreadDrive {
     if (sizeOf(content) > MAX_PAYLOAD_BYTES)
       return void this.end('failed', `the message of ${role} is larger than ${MAX_PAYLOAD_BYTES} bytes`);
     this.#steps.stop(); // what it did not wait for has no effect any more
-    const message = { role, content };
-    const round = await recordMessage(this.#rooms, this.threadId, message, this.#left.signal);
+    const round = await recordMessage(this.#rooms, this.threadId, { role, content }, this.#left.signal);
     if (this.#isOver) return;
     this.#steps.begin(round + 1);
-    this.#crashes = { count: 0, progress: 0 };
+    this.#crashes.clear();
     this.#changed();
   }
 
-  /** A blocked key, or a file that cannot be loaded, is a matter of its own: the thread waits. */
   async #takeFailure({ kind, detail }: GuestFailure, role = 'the router'): Promise<void> {
     if (this.#isLeaving) return;
-    const state = this.#rooms.runtime.view(keyOfWorkflow(this.workflow))?.state;
-    if (state === undefined || state === 'blocked' || state === 'unloadable') return this.#untilNews();
+    if (isHeld(this.#rooms, this.workflow)) return this.#untilNews();
     if (kind === 'changed') return void this.end('crashed', detail);
     if (kind !== 'crashed' && kind !== 'aborted')
       return void this.end('failed', `${role} ${kind}: ${detail}`);
-    // It needs no worker before a step is over. One that was over meanwhile may have been answered too late.
-    if (this.#steps.isWaiting && !this.#isAnswered) return this.#untilNews();
-    const { progress } = this.#steps;
-    const isSame = progress === this.#crashes.progress;
-    this.#crashes = { count: isSame ? this.#crashes.count + 1 : 1, progress };
-    if (this.#crashes.count > MAX_REPEATS)
-      void this.end('crashed', `its worker ended ${this.#crashes.count} times in this turn: ${detail}`);
+    if (this.#needsNoTurn) return this.#untilNews();
+    const why = this.#crashes.add(this.#steps.progress, detail);
+    if (why !== null) void this.end('crashed', why);
   }
 
   #answer(ordinal: number, outcome: StepOutcome): void {
@@ -232,14 +230,16 @@ export class ThreadDrive {
   }
 
   async #end(status: ThreadEnding, detail?: string): Promise<boolean> {
-    const runs = this.#steps.awaitedRuns;
+    const isGivenUp = status === 'cancelled' || status === 'timeout';
+    const runs = isGivenUp ? this.#steps.awaitedRuns : [];
     const turn = this.#turn;
-    this.#steps.stop();
+    this.#steps.stop(isGivenUp ? CANCELLED : undefined);
     this.#time.pause();
     this.#news.resolve();
-    if (turn !== null) await abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), this.#left.signal);
-    if (status === 'cancelled' || status === 'timeout') await cancelRuns(this.#rooms, runs);
-    const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, this.#left.signal);
+    const { signal } = this.#left;
+    const abandoned = abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), signal);
+    await Promise.all([cancelRuns(this.#rooms, runs), abandoned]);
+    const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, signal);
     this.#parking.resolve(NONE);
     return isEnded;
   }

@@ -15,7 +15,7 @@ import { createThreads } from './threads.ts';
 
 export const USER = { trigger: { kind: 'user' }, payload: null, causes: [] } as const;
 
-const SETTINGS: ThreadSettings = {
+export const SETTINGS: ThreadSettings = {
   concurrency: 1,
   overflow: 'queue',
   maxQueue: 100,
@@ -40,6 +40,8 @@ function openProject(workflows: Record<string, Workflow>, settings: ThreadSettin
   const hosts = new Set<{ stop(): Promise<void> }>();
   /** Why the ledger accepts nothing from the hosts now. */
   const outage: { error: Error | null } = { error: null };
+  /** A dispatch is accepted when this is over. */
+  const accepting = { gate: Promise.resolve() };
   const recordOf = (runId: string) => createRecorder({ ledger, clock }).of(runId);
   onTestFinished(async () => {
     for (const each of hosts) await each.stop();
@@ -47,12 +49,13 @@ function openProject(workflows: Record<string, Workflow>, settings: ThreadSettin
     rmSync(folder, { recursive: true });
   });
   return {
-    ...{ workflows, settings, clock, ledger, requests, cancelled, warnings, hosts, outage },
+    ...{ workflows, settings, clock, ledger, requests, cancelled, warnings, hosts, outage, accepting },
     async endRun(runId: string, type: 'dispatch.finished' | 'dispatch.cancelled' = 'dispatch.finished') {
       await recordOf(runId).append(type, SAMPLE_DATA[type], { attempt: 0 });
     },
     async accept(request: DispatchRequest): Promise<{ runId: string }> {
       requests.push(request);
+      await accepting.gate;
       const { runId = '', idempotencyKey } = request;
       const data = { ...SAMPLE_DATA['dispatch.accepted'], idempotencyKey };
       await recordOf(runId).append('dispatch.accepted', data, { attempt: 0 });

@@ -12,6 +12,7 @@ import {
   type StepRequest,
 } from '@caisson/protocol';
 import { isRefusal, type RunRecord } from '../ledger/index.ts';
+import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
 import { planStep, type StepOutcome } from './plan-step.ts';
@@ -25,6 +26,8 @@ interface Step {
   readonly data: DataOf<'thread.step-started'>;
   outcome?: StepOutcome | undefined;
   isCarried: boolean;
+  /** Once the role has asked for it here. */
+  request?: StepRequest | undefined;
 }
 
 /** Whom the steps report to. */
@@ -64,8 +67,15 @@ export class ThreadSteps {
     for (const step of this.#open()) if (this.#isIndependent(step)) this.#carry(step);
   }
 
-  stop(): void {
-    this.#over.abort();
+  stop(why?: typeof CANCELLED): void {
+    this.#over.abort(why);
+  }
+
+  /** What could not be carried out may be possible now. */
+  retry(): void {
+    if (this.#over.signal.aborted) return;
+    for (const step of this.#open())
+      if (!step.isCarried && step.request !== undefined) this.#carry(step, step.request);
   }
 
   /** For the next order. */
@@ -129,11 +139,15 @@ export class ThreadSteps {
 
   #carry(step: Step, request?: StepRequest): void {
     step.isCarried = true;
+    step.request = request;
     const { signal } = this.#over;
     const carried = carryOut(this.#rooms, { ...this.#thread, step: step.data, request }, signal);
     void carried
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }))
-      .then((outcome) => (signal.aborted ? undefined : this.#settle(step, outcome)));
+      .then((outcome) => {
+        if (outcome === null) step.isCarried = false;
+        else if (!signal.aborted) return this.#settle(step, outcome);
+      });
   }
 
   async #settle(step: Step, outcome: StepOutcome): Promise<void> {

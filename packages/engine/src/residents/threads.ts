@@ -49,7 +49,7 @@ class LedgerThreads implements Threads, ThreadCounts {
       rooms.warn(`threads wait to learn of endings: ${error.message}`),
     );
     this.#rooms = { ...rooms, alarms: createAlarms(rooms.clock), watch };
-    this.#idle = new IdleWatch(rooms.clock, (workflow) => this.#evict(workflow));
+    this.#idle = new IdleWatch(rooms.clock, (threadId) => this.#park(threadId));
   }
 
   start(start: ThreadStart): Promise<Started> {
@@ -191,10 +191,11 @@ class LedgerThreads implements Threads, ThreadCounts {
     const row = this.#rooms.ledger.thread(threadId);
     if (row === null) return;
     this.#placesOf(workflow).active.add(threadId);
-    const drive = new ThreadDrive(this.#rooms, row, () => this.#lookIdle(workflow));
+    const drive: ThreadDrive = new ThreadDrive(this.#rooms, row, () => this.#lookIdle(drive));
     this.#drives.set(threadId, drive);
     const run = drive.run({ isRecovered }).then(() => {
       this.#drives.delete(threadId);
+      this.#lookIdle(drive);
       this.#runs.delete(run);
       if (!this.#stopping.signal.aborted) this.#release(workflow, threadId);
     });
@@ -206,7 +207,6 @@ class LedgerThreads implements Threads, ThreadCounts {
     const { active, queued } = this.#placesOf(workflow);
     queued.delete(threadId);
     if (this.#rooms.ledger.thread(threadId)?.endedAt !== undefined) active.delete(threadId);
-    this.#lookIdle(workflow);
     void this.#turns
       .run(workflow, () => this.#fill(workflow))
       .catch((error: unknown) =>
@@ -219,24 +219,24 @@ class LedgerThreads implements Threads, ThreadCounts {
     return [...new Set(living.map(({ workflow }) => workflow))];
   }
 
-  #lookIdle(workflow: string): void {
+  #lookIdle(drive: ThreadDrive): void {
     if (this.#stopping.signal.aborted) return;
-    const drives = this.#drivesOf(workflow);
-    const hasTurns = drives.some(({ hasTurn }) => hasTurn);
-    this.#idle.look(workflow, hasTurns && drives.every(({ isIdle }) => isIdle));
+    const isLiving = this.#drives.get(drive.threadId) === drive;
+    this.#idle.look(drive.threadId, isLiving && drive.hasTurn && drive.isIdle);
   }
 
-  #evict(workflow: string): void {
-    for (const drive of this.#drivesOf(workflow)) drive.park();
+  /** It waits without a turn; the last one without a worker, too. */
+  #park(threadId: string): void {
+    const parked = this.#drives.get(threadId);
+    if (parked === undefined) return;
+    parked.park();
+    const { workflow } = parked;
+    if ([...this.#drives.values()].some((drive) => drive.workflow === workflow && drive.hasTurn)) return;
     void this.#rooms.runtime
       .evict(keyOfWorkflow(workflow))
       .catch((error: unknown) =>
         this.#rooms.warn(`the worker of ${workflow} was not evicted: ${(error as Error).message}`),
       );
-  }
-
-  #drivesOf(workflow: string): ThreadDrive[] {
-    return [...this.#drives.values()].filter((drive) => drive.workflow === workflow);
   }
 
   #placesOf(workflow: string): WorkflowPlaces {

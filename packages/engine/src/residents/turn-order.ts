@@ -20,17 +20,23 @@ export function composeTurn(
   return { threadId, round: messages.length, trigger, payload, messages, steps, graceMs };
 }
 
+/** Why it may have no further message, or null. */
+export function findBeyond({ rounds, maxRounds }: ThreadRow): string | null {
+  return rounds < maxRounds ? null : `after its ${maxRounds} rounds the router names another role`;
+}
+
 /** Beyond the grace, before a worker that does not answer is not waited for any longer. */
 const GRACE_MARGIN_MS = 1000;
 
 /** Resolves when the turn is over, at the latest after its grace. */
 export async function abandonTurn(
   clock: Clock,
-  turn: RunningTurn,
+  turn: RunningTurn | null,
   why: string,
   graceMs: number,
   signal: AbortSignal,
 ): Promise<void> {
+  if (turn === null) return;
   const over = new AbortController();
   const isOver = AbortSignal.any([over.signal, signal]);
   turn.abandon(why);

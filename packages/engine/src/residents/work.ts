@@ -1,6 +1,7 @@
 /** What a worker is asked to do, and how its answer gets back. Each work is settled exactly once (RE3). */
-import type { GuestFailure, ResidentLine } from '@caisson/protocol';
+import type { GuestFailure, ResidentEnding, ResidentLine } from '@caisson/protocol';
 import type { ComputeOutcome, ResidentWork, TurnOutcome } from './contract.ts';
+import { describeEnding } from './describe-problems.ts';
 
 type OrderOf<K extends ResidentWork['kind']> = Omit<Extract<ResidentWork, { kind: K }>, 'kind' | 'id'>;
 export type ComputeOrder = OrderOf<'compute'>;
@@ -36,6 +37,12 @@ export function failWork(work: Work, failure: GuestFailure): void {
   if (work.kind === 'compute') return work.settle({ durationMs: 0, signals: [], failure });
   const kind = failure.kind === 'aborted' ? 'aborted' : 'crashed';
   work.settle({ kind: 'failed', failure: { ...failure, kind } });
+}
+
+/** Its worker ended, and it is not sent again. */
+export function loseWork(work: Work, ending: ResidentEnding): void {
+  if (work.kind === 'turn' && ending.why === 'stopped') work.settle({ kind: 'interrupted' });
+  else failWork(work, { kind: 'crashed', detail: describeEnding(ending) });
 }
 
 /** The order for one worker. */

@@ -45,8 +45,12 @@ class KeyedRuntime implements WorkerRuntime {
     ended: (key, { process }, ending) => this.#reportEnd(key, process?.resident ?? '', ending),
     blocked: (key, ending) => this.#reportBlock(key, ending),
     refused: ({ plan: { key }, state }, problems) => {
-      const what = state.kind === 'unloadable' ? `${key} cannot work` : `the old version of ${key} goes on`;
-      this.#options.warn(`${what}: ${describeProblems(problems).detail}`);
+      const isHeld = state.kind === 'unloadable';
+      const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
+      const remedy = isHeld
+        ? ` (tried again when its files change, or by caisson residents reset ${key})`
+        : '';
+      this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
     },
   };
   #lastId = 0;
@@ -90,7 +94,7 @@ class KeyedRuntime implements WorkerRuntime {
     return {
       outcome,
       answerStep: (ordinal, answer) => this.#keys.get(key)?.answerStep(work, ordinal, answer),
-      abandon: (why) => this.#keys.get(key)?.abandon(work, why),
+      abandon: (...how) => this.#keys.get(key)?.abandon(work, ...how),
     };
   }
 
@@ -126,7 +130,7 @@ class KeyedRuntime implements WorkerRuntime {
 
   view(key: string): ResidentView | null {
     const found = this.#keys.get(key);
-    return found === undefined ? null : this.#describe(found);
+    return found === undefined || found.isClosed ? null : this.#describe(found);
   }
 
   list(): readonly ResidentView[] {

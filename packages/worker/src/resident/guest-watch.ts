@@ -1,7 +1,14 @@
 /** What ends a guest from outside: it is not ready in time, does not answer, or fills its disk. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findHiding, measureTree, measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
+import {
+  findHiding,
+  measureTree,
+  measureUnlinked,
+  watchGrowth,
+  type GrowthWatch,
+  type SandboxProcess,
+} from '@caisson/ground';
 import type { ResidentEnding, ResidentJob } from '@caisson/protocol';
 import type { GuestLink } from './guest-link.ts';
 
@@ -52,33 +59,66 @@ export function watchAnswers(
   };
 }
 
-/** The folder may grow up to the limit, with what is in it already. */
-export async function watchState(
-  { key, paths: { state }, grant }: ResidentJob,
+/** Its state folder may grow up to the limit, with what is in it already; a granted folder by as much while this guest lives. */
+export async function watchDisk(
+  job: ResidentJob,
   running: () => SandboxProcess | null,
   end: EndGuest,
 ): Promise<() => Promise<void>> {
-  const cap = grant.limits.disk;
+  const cap = job.grant.limits.disk;
   if (cap === undefined) return () => Promise.resolve();
+  const watches = await Promise.all([
+    watchState(job, cap, running, end),
+    ...job.grant.write.map((folder) =>
+      watchFolder(folder, cap, running, (growth, why) =>
+        end(
+          'disk',
+          `the folder ${folder}, which it may write to, has grown by ${growth} bytes since it was started, the limit is ` +
+            `${cap}${why}: remove what is not needed, or raise its disk`,
+        ),
+      ),
+    ),
+  ]);
+  return async () => {
+    await Promise.all(watches.map((watch) => watch.stop()));
+  };
+}
+
+async function watchState(
+  { key, paths: { state } }: ResidentJob,
+  cap: number,
+  running: () => SandboxProcess | null,
+  end: EndGuest,
+): Promise<GrowthWatch> {
   const bytes = await measureTree(state);
+  const left = Math.max(0, findCeiling(state, cap, bytes) - bytes);
+  return watchFolder(state, left, running, (growth, why) =>
+    end(
+      'disk',
+      `its state folder ${state} has ${bytes + growth} bytes, the limit is ${cap}${why}: ` +
+        `remove what it does not need from there, or raise its disk; then caisson residents reset ${key}`,
+    ),
+  );
+}
+
+function watchFolder(
+  path: string,
+  maxGrowthBytes: number,
+  running: () => SandboxProcess | null,
+  onExceeded: (growth: number, why: string) => void,
+): Promise<GrowthWatch> {
   const pidOf = ({ initPid, pid }: SandboxProcess): number => initPid ?? pid;
   const ask = <T>(otherwise: T, work: (pid: number) => T): T => {
     const process = running();
     return process === null ? otherwise : work(pidOf(process));
   };
-  const watch = await watchGrowth({
-    path: state,
-    maxGrowthBytes: Math.max(0, findCeiling(state, cap, bytes) - bytes),
-    unseenBytes: () => ask(0, (pid) => measureUnlinked(pid, state)),
-    findHiding: () => ask(null, (pid) => findHiding(pid, state, [process.pid, process.ppid])),
-    onExceeded: (growth, why) =>
-      end(
-        'disk',
-        `its state folder ${state} has ${bytes + growth} bytes, the limit is ${cap}${why ? ` (${why})` : ''}: ` +
-          `remove what it does not need from there, or raise its disk; then caisson residents reset ${key}`,
-      ),
+  return watchGrowth({
+    path,
+    maxGrowthBytes,
+    unseenBytes: () => ask(0, (pid) => measureUnlinked(pid, path)),
+    findHiding: () => ask(null, (pid) => findHiding(pid, path, [process.pid, process.ppid])),
+    onExceeded: (growth, why) => onExceeded(growth, why ? ` (${why})` : ''),
   });
-  return () => watch.stop();
 }
 
 /**

@@ -12,3 +12,19 @@ it('a line is logged with the name of a module, and for a thread while its turn 
   orders.settle({ kind: 'turned', id: 't1', outcome: { kind: 'end' } });
   expect(orders.isInTurn('thread_a')).toBe(false);
 });
+
+it('a guest reports what was not delivered of its own senses, and no more than they can have between two computes', () => {
+  const orders = createOpenOrders(['sense']);
+  const report = (name: string): string | null =>
+    orders.settle({ kind: 'undelivered', name, computeId: 'compute_1', causes: [], signals: [] });
+  expect(report('other')).toBe('it emitted with a name that is not its own');
+  const untilRefused = (): number => {
+    let count = 0;
+    while (report('sense') === null) count += 1;
+    return count;
+  };
+  expect([untilRefused(), untilRefused()]).toEqual([768, 0]);
+  const limits = { causes: [], timeoutMs: 1, graceMs: 1 };
+  orders.add({ kind: 'compute', id: 'c', name: 'sense', computeId: 'c', cause: { kind: 'user' }, ...limits });
+  expect(untilRefused()).toBe(768);
+});

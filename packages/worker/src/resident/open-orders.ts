@@ -1,5 +1,5 @@
-/** The orders that wait for their one answer. */
-import type { GuestLine, ResidentOrder } from '@caisson/protocol';
+/** The orders that wait for their one answer, and how much the guest may say beside: as much as its own code would. */
+import { MAX_UNDELIVERED, type GuestLine, type ResidentOrder } from '@caisson/protocol';
 
 export interface OpenOrders {
   add(order: ResidentOrder): void;
@@ -11,40 +11,68 @@ export interface OpenOrders {
   isIdle(): boolean;
 }
 
-/** `names`: the modules that it serves, which alone log. */
+interface OpenTurn {
+  readonly threadId: string;
+  /** The steps that it has asked for; each ordinal once. */
+  readonly asked: Set<number>;
+  /** Those of them that it waits for. */
+  readonly open: Set<number>;
+}
+
+/** Of one turn. */
+const MAX_STEPS = 1024;
+/** A compute starts its thread anew at most so often, and each start reports what was left. */
+const LOADS_OF_A_COMPUTE = 3;
+
+/** `names`: the modules that it serves, which alone log and emit. */
 export function createOpenOrders(names: readonly string[]): OpenOrders {
   const computes = new Set<string>();
-  /** The steps that each turn waits for. */
-  const turns = new Map<string, Set<number>>();
-  /** The thread of each open turn. */
-  const threads = new Map<string, string>();
+  const turns = new Map<string, OpenTurn>();
+  /** How many lines of each sense may still be about signals that were not delivered. */
+  const allowances = new Map(names.map((name) => [name, LOADS_OF_A_COMPUTE * MAX_UNDELIVERED]));
   return {
     add(order) {
-      if (order.kind === 'compute') computes.add(order.id);
-      else if (order.kind === 'turn') {
-        turns.set(order.id, new Set());
-        threads.set(order.id, order.threadId);
-      } else if (order.kind === 'step-done') turns.get(order.id)?.delete(order.ordinal);
+      if (order.kind === 'compute') {
+        computes.add(order.id);
+        allowances.set(order.name, LOADS_OF_A_COMPUTE * MAX_UNDELIVERED);
+      } else if (order.kind === 'turn')
+        turns.set(order.id, { threadId: order.threadId, asked: new Set(), open: new Set() });
+      else if (order.kind === 'step-done') turns.get(order.id)?.open.delete(order.ordinal);
     },
     settle(line) {
       switch (line.kind) {
         case 'computed':
           return computes.delete(line.id) ? null : `it answered a compute that nobody asked for`;
         case 'turned':
-          threads.delete(line.id);
           return turns.delete(line.id) ? null : `it answered a turn that nobody asked for`;
-        case 'step': {
-          const steps = turns.get(line.id);
-          steps?.add(line.ordinal);
-          return steps === undefined ? 'it asked for a step of no turn' : null;
-        }
+        case 'step':
+          return takeStep(turns.get(line.id), line.ordinal);
+        case 'undelivered':
+          return takeUndelivered(allowances, line.name);
         case 'logged':
           return names.includes(line.name) ? null : 'it logged with a name that is not its own';
         default:
           return null;
       }
     },
-    isInTurn: (threadId) => [...threads.values()].includes(threadId),
-    isIdle: () => computes.size === 0 && [...turns.values()].every((steps) => steps.size > 0),
+    isInTurn: (threadId) => [...turns.values()].some((turn) => turn.threadId === threadId),
+    isIdle: () => computes.size === 0 && [...turns.values()].every(({ open }) => open.size > 0),
   };
+}
+
+function takeStep(turn: OpenTurn | undefined, ordinal: number): string | null {
+  if (turn === undefined) return 'it asked for a step of no turn';
+  if (turn.asked.has(ordinal)) return `it asked for the step ${ordinal} of a turn twice`;
+  if (turn.asked.size >= MAX_STEPS) return `it asked for more than ${MAX_STEPS} steps in one turn`;
+  turn.asked.add(ordinal);
+  turn.open.add(ordinal);
+  return null;
+}
+
+function takeUndelivered(allowances: Map<string, number>, name: string): string | null {
+  const allowance = allowances.get(name);
+  if (allowance === undefined) return 'it emitted with a name that is not its own';
+  if (allowance === 0) return `${name} reported more signals that were not delivered than it can have`;
+  allowances.set(name, allowance - 1);
+  return null;
 }

@@ -23,7 +23,7 @@ import type { OpenNetwork } from '../network/index.ts';
 import { describeExit } from './describe-exit.ts';
 import { openGuestLink, type GuestLink } from './guest-link.ts';
 import { buildGuestSpec } from './guest-view.ts';
-import { watchAnswers, watchState, type AnswerWatch, type EndGuest } from './guest-watch.ts';
+import { watchAnswers, watchDisk, type AnswerWatch, type EndGuest } from './guest-watch.ts';
 import { openHostLink, type HostLink } from './host-link.ts';
 import { createLogLimit, type LogLimit } from './log-limit.ts';
 import { createOpenOrders, type OpenOrders } from './open-orders.ts';
@@ -39,6 +39,11 @@ const LOAD_SHARE = 0.7;
 /** A turn may be silent for so many times as long as the whole guest. */
 const TURN_SILENCE = 3;
 const DEFAULT_MEMORY_BYTES = 512 * 1024 ** 2;
+const DEFAULT_PIDS = 128;
+const MAX_TURNS = 64;
+/** Of its sandbox's limits, what a turn at the same time as others is counted with: its thread, and what it may start. */
+const TURN_BYTES = 16 * 1024 ** 2;
+const PIDS_PER_TURN = 4;
 
 type LoggedLine = Extract<GuestLine, { kind: 'logged' }>;
 
@@ -85,7 +90,7 @@ async function findEnding(serving: Serving): Promise<ResidentEnding> {
   const { job, log } = serving;
   let network: OpenNetwork | null = null;
   try {
-    const stopWatching = await watchState(job, () => serving.guest, serving.end);
+    const stopWatching = await watchDisk(job, () => serving.guest, serving.end);
     network = await openGrantedNetwork(job.network, log);
     const guest = await launchSandbox(buildGuestSpec(job, network));
     serving.guest = guest;
@@ -152,6 +157,7 @@ function relay(
 }
 
 function describeLoad({ kind, modules, writable, sandbox, readyMs, unresponsiveMs, grant }: ResidentJob) {
+  const { memory = DEFAULT_MEMORY_BYTES, pids = DEFAULT_PIDS } = grant.limits;
   return {
     kind: 'load',
     serves: kind,
@@ -161,7 +167,11 @@ function describeLoad({ kind, modules, writable, sandbox, readyMs, unresponsiveM
     stateFolder: STATE_INSIDE,
     loadMs: readyMs * LOAD_SHARE,
     silenceMs: unresponsiveMs * TURN_SILENCE,
-    heapBytes: (grant.limits.memory ?? DEFAULT_MEMORY_BYTES) / 2,
+    heapBytes: memory / 2,
+    maxTurns: Math.max(
+      1,
+      Math.min(MAX_TURNS, Math.floor(memory / TURN_BYTES), Math.floor(pids / PIDS_PER_TURN)),
+    ),
   } as const;
 }
 

@@ -67,6 +67,11 @@ export class GroupDatabase {
     }
   }
 
+  /** Whether the present compute has written. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
   beginCompute(): void {
     this.#isComputing = true;
     this.#hasWritten = false;
@@ -113,6 +118,9 @@ function openDatabase(path: string): DatabaseSync {
     PRAGMA synchronous = NORMAL;
     CREATE TABLE IF NOT EXISTS caisson_state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS caisson_outbox (
-      id TEXT PRIMARY KEY, sense TEXT NOT NULL, causes TEXT NOT NULL, signals TEXT NOT NULL)`);
+      id TEXT PRIMARY KEY, sense TEXT NOT NULL, causes TEXT NOT NULL, signals TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS caisson_done (n INTEGER PRIMARY KEY, sense TEXT NOT NULL, id TEXT NOT NULL);
+    CREATE INDEX IF NOT EXISTS caisson_done_by_id ON caisson_done (sense, id);
+    CREATE INDEX IF NOT EXISTS caisson_done_by_age ON caisson_done (sense)`);
   return database;
 }

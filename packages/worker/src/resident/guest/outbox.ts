@@ -2,12 +2,10 @@
  * What computes of one sense emitted and their host has not recorded yet. A row is written in the transaction of its compute,
  * so that neither a signal nor a change of the state exists without the other.
  */
-import { isRecord, type Cause, type EmittedSignal } from '@caisson/protocol';
+import { isRecord, MAX_UNDELIVERED, type Cause, type EmittedSignal } from '@caisson/protocol';
 import type { GroupDatabase } from './group-database.ts';
 
 const { stringify, parse } = JSON;
-/** A host that records nothing stops its senses before there are so many. */
-const MAX_ROWS = 256;
 
 export interface Emission {
   readonly computeId: string;
@@ -30,7 +28,7 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
     database.exists
       ? database
           .read(
-            `SELECT id, causes, signals FROM caisson_outbox WHERE ${condition} LIMIT ${MAX_ROWS}`,
+            `SELECT id, causes, signals FROM caisson_outbox WHERE ${condition} LIMIT ${MAX_UNDELIVERED}`,
             ...values,
           )
           .map((row) => ({

@@ -11,6 +11,7 @@ import {
 } from '@caisson/protocol';
 import { checkJson, InvalidUse } from './checked-json.ts';
 import { describeThrown } from './describe-thrown.ts';
+import { createDoneComputes, type DoneComputes } from './done-computes.ts';
 import { GroupDatabase } from './group-database.ts';
 import { watchLateErrors } from './late-errors.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -32,7 +33,8 @@ export function createSenseRunner(
   say: Say,
 ): Runner {
   const database = new GroupDatabase(join(stateFolder, 'group.db'));
-  const outbox = createOutbox(database, name);
+  const kept = { outbox: createOutbox(database, name), done: createDoneComputes(database, name) };
+  const { outbox, done } = kept;
   const log = createUserLog(say);
   const parts = { state: createSenseState(database), projectRoot, log };
   const runCompute = watchLateErrors((error) =>
@@ -41,8 +43,10 @@ export function createSenseRunner(
   for (const emission of outbox.list()) say({ kind: 'undelivered', ...emission });
   let abort: (why: string) => void = () => undefined;
   const run = async (order: ComputeOrder): Promise<void> => {
-    const done = outbox.find(order.computeId); // it was over when its answer was lost
-    if (done !== null) return say({ kind: 'computed', signals: done.signals });
+    const emission = outbox.find(order.computeId);
+    if (emission !== null || done.has(order.computeId))
+      // its answer was lost, or another compute covered it
+      return say({ kind: 'computed', signals: emission?.signals ?? [] });
     const limit = createLimit();
     ({ abort } = limit);
     const emitted = createEmitted();
@@ -52,7 +56,7 @@ export function createSenseRunner(
     try {
       await runCompute(() => (sense as Sense).compute(context satisfies SenseContext<Signals>));
       limit.check();
-      say({ kind: 'computed', signals: commit(database, outbox, order, emitted.close()) });
+      say({ kind: 'computed', signals: commit(database, kept, order, emitted.close()) });
     } catch (error) {
       emitted.close();
       database.undoCompute();
@@ -69,14 +73,15 @@ export function createSenseRunner(
   };
 }
 
-/** State and signals of the compute, or neither (RE7). */
+/** State and signals of the compute, or neither (RE7). One without any has nothing that could be doubled. */
 function commit(
   database: GroupDatabase,
-  outbox: Outbox,
-  { computeId, causes }: ComputeOrder,
+  { outbox, done }: { readonly outbox: Outbox; readonly done: DoneComputes },
+  { computeId, causes, covers = [] }: ComputeOrder,
   signals: EmittedSignal[],
 ): readonly EmittedSignal[] {
   if (signals.length > 0) outbox.add({ computeId, causes, signals });
+  if (database.hasWritten) done.add([...covers, computeId]);
   database.commitCompute();
   return signals;
 }

@@ -5,13 +5,15 @@ import type { GroupDatabase, SqlValue } from './group-database.ts';
 
 const { stringify, parse } = JSON;
 
-/** What needs no transaction. A `WITH` may write. */
-const READS = /^\s*(?:select|values|explain|pragma)\b/i;
+/** What needs no transaction. A `WITH` may write, and so may a pragma: not one that asks for a list, or for a value alone. */
+const READS = /^\s*(?:select|values|explain)\b/i;
+const READ_PRAGMA =
+  /^\s*pragma\s+(?:\w+\s*\.\s*)?(?:\w+_(?:x?info|list|check)\b|(?!optimize|incremental_vacuum|wal_checkpoint)\w+\s*;?\s*$)/i;
 const ENDS_TRANSACTION = /^\s*(?:begin|commit|end|rollback|savepoint|release)\b/i;
 
 export function createSenseState(database: GroupDatabase): SenseState {
   const execute = (sql: string, values: readonly SqlValue[]): ReturnType<GroupDatabase['write']> => {
-    if (READS.test(sql)) return { rows: database.read(sql, ...values), changes: 0 };
+    if (READS.test(sql) || READ_PRAGMA.test(sql)) return { rows: database.read(sql, ...values), changes: 0 };
     if (ENDS_TRANSACTION.test(sql))
       throw new InvalidUse('a compute is one transaction: use state.transaction for a part of it');
     return database.write(sql, ...values);

@@ -175,8 +175,8 @@ function runCompute(order: ComputeOrder, thread: UserThread, hooks: ComputeHooks
     else if (line.kind === 'computed') finish(line);
   };
   thread.onEnded = (failure) => finish(hasBegun ? failed(failure) : null);
-  const { computeId, cause, causes } = order;
-  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, cause, causes });
+  const { computeId, covers, cause, causes } = order;
+  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, covers, cause, causes });
   else finish(null);
   return { id: order.id, limit, outcome };
 }

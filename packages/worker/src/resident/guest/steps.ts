@@ -30,6 +30,8 @@ export interface Steps {
   /** Runs the work once; its value is what the host has recorded. */
   remember(name: string, work: () => unknown): Promise<unknown>;
   settle(done: Outcome & { readonly ordinal: number }): void;
+  /** The turn is given up: what is open rejects, and nothing more is asked for. */
+  abort(why: Error): void;
   /** Whether recorded outcomes are still to come: what is done now was done before. */
   isReplaying(): boolean;
   /** Rejects when the role has changed; else never ends. */
@@ -38,7 +40,8 @@ export interface Steps {
 
 export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps {
   const known = new Map(recorded.map((step) => [step.ordinal, step]));
-  const open = new Map<number, (outcome: Outcome) => void>();
+  const open = new Map<number, PromiseWithResolvers<Outcome>>();
+  let aborted: Error | null = null;
   const change = Promise.withResolvers<never>();
   change.promise.catch(() => undefined);
   let left = recorded.filter(({ outcome }) => outcome !== undefined).length;
@@ -46,6 +49,7 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
 
   /** The recorded outcome of the next step, if there is one. */
   const begin = (request: StepRequest): { ordinal: number; outcome: Outcome | undefined } => {
+    if (aborted !== null) throw aborted;
     const ordinal = next++;
     if (ordinal >= MAX_STEPS) throw new InvalidUse(`a role may ask for ${MAX_STEPS} steps at most`);
     const step = known.get(ordinal);
@@ -59,11 +63,13 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
     if (step?.outcome !== undefined) left -= 1;
     return { ordinal, outcome: step?.outcome };
   };
-  const request = (ordinal: number, what: StepRequest): Promise<Outcome> =>
-    new Promise((resolve) => {
-      open.set(ordinal, resolve);
-      say({ kind: 'step', ordinal, request: what });
-    });
+  const request = (ordinal: number, what: StepRequest): Promise<Outcome> => {
+    if (aborted !== null) return Promise.reject(aborted);
+    const answer = Promise.withResolvers<Outcome>();
+    open.set(ordinal, answer);
+    say({ kind: 'step', ordinal, request: what });
+    return answer.promise;
+  };
   return {
     async ask(asked) {
       const checked = checkJson(asked, 'the request', MAX_REQUEST_BYTES).value as StepRequest;
@@ -77,8 +83,13 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
       return unwrap(await request(ordinal, { kind: 'value', name, value }));
     },
     settle({ ordinal, ok, value }) {
-      open.get(ordinal)?.({ ok, value });
+      open.get(ordinal)?.resolve({ ok, value });
       open.delete(ordinal);
+    },
+    abort(why) {
+      aborted = why;
+      for (const { reject } of open.values()) reject(why);
+      open.clear();
     },
     isReplaying: () => left > 0,
     changed: change.promise,

@@ -34,6 +34,7 @@ export type ThreadOrder =
   | {
       readonly kind: 'compute';
       readonly computeId: string;
+      readonly covers?: readonly string[] | undefined;
       readonly cause: ComputeCause;
       readonly causes: Cause[];
     }

@@ -9,6 +9,7 @@ import type { LoadOrder, Outlet, Served } from './serve-guest.ts';
 import type { ThreadLine, TurnEnding, TurnOrder } from './thread-messages.ts';
 import { watchTurn } from './turn-watch.ts';
 import type { UserThread } from './user-thread.ts';
+import { createPlaces } from './turn-places.ts';
 import { createWorkLimit, type WorkLimit } from './work-limit.ts';
 
 interface RunningTurn {
@@ -20,6 +21,7 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
   const [module] = options.modules;
   if (module === undefined) throw new Error('a workflow has one file');
   const running = new Map<string, RunningTurn>();
+  const places = createPlaces(options.maxTurns);
   const pinned = createPinnedFiles();
   let spare: LoadedThread | null = null;
   const prepare = (): LoadedThread => {
@@ -36,29 +38,33 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
     return loaded;
   };
 
-  const turn = async (order: TurnOrder): Promise<void> => {
+  /** False when there is no thread for it while others have one. */
+  const turn = async (order: TurnOrder): Promise<boolean> => {
     const loaded = take();
+    if (loaded.thread.failure() !== null && running.size > 0) return false;
     const outcome = await runTurn(order, loaded, running, { ...outlet, ...options, name: module.name });
     outlet.say({ kind: 'turned', id: order.id, outcome });
-    void loaded.thread.end();
     if (spare === null) prepare();
+    await loaded.thread.end();
+    return true;
   };
   return {
     async load() {
       const problem = await prepare().problem;
       return new Map(problem === null ? [] : [[module.name, problem]]);
     },
-    take: (order) => takeOrder(order, running, (each) => void turn(each)),
+    take(order) {
+      if (order.kind === 'turn') places.add(order, turn);
+      else if (order.kind === 'abandon' && places.remove(order.id)) {
+        const failure = { kind: 'aborted', detail: order.why } as const;
+        outlet.say({ kind: 'turned', id: order.id, outcome: { kind: 'failed', failure } });
+      } else takeOrder(order, running);
+    },
   };
 }
 
-function takeOrder(
-  order: GuestOrder,
-  running: ReadonlyMap<string, RunningTurn>,
-  turn: (order: TurnOrder) => void,
-): void {
-  if (order.kind === 'turn') turn(order);
-  else if (order.kind === 'abandon') running.get(order.id)?.limit.abort('aborted', order.why, order.graceMs);
+function takeOrder(order: GuestOrder, running: ReadonlyMap<string, RunningTurn>): void {
+  if (order.kind === 'abandon') running.get(order.id)?.limit.abort('aborted', order.why, order.graceMs);
   else if (order.kind === 'step-done') {
     const { ordinal, ok, value } = order;
     running.get(order.id)?.thread.post({ kind: 'step-done', ordinal, ok, value });

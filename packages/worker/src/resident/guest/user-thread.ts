@@ -8,7 +8,7 @@ import { isRecord, type GuestFailure } from '@caisson/protocol';
 import { describeThrown } from './describe-thrown.ts';
 import type { PinnedFileStore } from './pinned-files.ts';
 import { readThreadLine } from './read-thread-line.ts';
-import type { ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
+import type { PinnedFiles, ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
 
 /** A thread that is terminated is gone in a moment, unless a system call holds it. */
 const END_LIMIT_MS = 1000;
@@ -37,15 +37,8 @@ export interface ThreadOptions {
 }
 
 export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOptions): UserThread {
-  const worker = new Worker(fileURLToPath(import.meta.url), {
-    workerData: { ...start, pinned: pinned.files },
-    name: start.name,
-    argv: [],
-    resourceLimits: {
-      maxOldGenerationSizeMb: Math.max(YOUNG_MB, Math.floor(heapBytes / 1024 ** 2)),
-      maxYoungGenerationSizeMb: YOUNG_MB,
-    },
-  });
+  const worker = startWorker({ ...start, pinned: pinned.files }, heapBytes);
+  if (worker instanceof Error) return notStarted(worker);
   let [thrown, gone]: [GuestFailure | null, GuestFailure | null] = [null, null];
   worker.on('error', (error) => (thrown ??= describeDeath(error)));
   worker.on('messageerror', () => undefined); // as if it had said nothing
@@ -74,6 +67,34 @@ export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOpt
     else if (line !== null) thread.onLine(line);
   });
   return thread;
+}
+
+/** The system may refuse another thread: its sandbox has a limit of them. */
+function startWorker(workerData: ThreadStart & { pinned: PinnedFiles }, heapBytes: number): Worker | Error {
+  try {
+    return new Worker(fileURLToPath(import.meta.url), {
+      workerData,
+      name: workerData.name,
+      argv: [],
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.max(YOUNG_MB, Math.floor(heapBytes / 1024 ** 2)),
+        maxYoungGenerationSizeMb: YOUNG_MB,
+      },
+    });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function notStarted(error: Error): UserThread {
+  const gone: GuestFailure = { kind: 'crashed', detail: `its thread could not be started: ${error.message}` };
+  const nothing = (): void => undefined;
+  return {
+    ...{ post: nothing, onLine: nothing, onEnded: nothing },
+    end: () => Promise.resolve(),
+    ended: Promise.resolve(gone),
+    failure: () => gone,
+  };
 }
 
 function describeDeath(error: unknown): GuestFailure {

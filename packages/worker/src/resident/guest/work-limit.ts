@@ -2,7 +2,7 @@
 import type { UserThread } from './user-thread.ts';
 
 export interface WorkLimit {
-  /** Asks the code to stop for this reason; the first one counts. */
+  /** Asks the code to stop for this reason, unless there is no grace; the first one counts. */
   abort(kind: 'timeout' | 'aborted', why: string, graceMs: number): void;
   /** Why it was asked to, if it was. */
   reason(): { readonly kind: 'timeout' | 'aborted'; readonly detail: string } | null;
@@ -17,7 +17,7 @@ export function createWorkLimit(thread: UserThread, onKill: () => void): WorkLim
     abort(kind, why, graceMs) {
       if (reason !== null) return;
       reason = { kind, detail: why };
-      thread.post({ kind: 'abort', why });
+      if (graceMs > 0) thread.post({ kind: 'abort', why });
       timer = setTimeout(() => {
         onKill();
         void thread.end();
