@@ -201,6 +201,8 @@ export interface Ledger {
   readRun(runId: string, after?: number): Promise<StoredEvent[]>;
   /** The same a page at a time, as it was when the reading began: a slow reader holds no more than a page. */
   pageRun(runId: string, after: number, size: number): AsyncGenerator<StoredEvent[], void, void>;
+  /** One event, checked against its own hash alone: what stands before it is not read. */
+  find(id: string): StoredEvent | null;
   /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];

@@ -16,7 +16,7 @@ import { Draft } from './draft.ts';
 import type { EndingSigner } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent } from './event-record.ts';
-import { findLast } from './find-last.ts';
+import { findById, findLast } from './find-last.ts';
 import { GroupCommit } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
@@ -80,6 +80,10 @@ export function createLedger(
     async *pageRun(runId, after, size) {
       for await (const page of pageRunInTurns(storage, reading, { runId, after }, size))
         yield page.map(toStoredEvent);
+    },
+    find: (id) => {
+      const record = reading(() => findById(storage, id));
+      return record === null ? null : toStoredEvent(record);
     },
     findLast: (type) => {
       const record = reading(() => findLast(storage, type));
