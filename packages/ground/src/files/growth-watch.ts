@@ -10,14 +10,11 @@
 //     unless others free as much meanwhile.
 // G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls.
 import { statfs } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { measureFolder, type FolderSize } from './measure-folder.ts';
 
+/** No disk is too slow for it to matter: `fallocate` takes all that is free in one call. */
 const POLL_MS = 500;
-/** A look at the disk may wait up to so many times as long while even a fast disk cannot fill half of what is left. */
-const LONGEST_WAIT = 4;
-const FAST_DISK_BYTES_PER_MS = 2 * 1024 ** 2;
 /** So many polls are between two walks at most: two seconds. */
 const WALK_AT_LEAST_EVERY_POLLS = 4;
 /** The same for a folder in which nothing changes; each walk that finds nothing new doubles the pause up to this. */
@@ -97,8 +94,8 @@ async function poll(
   let idleMs = WALK_AT_LEAST_EVERY_POLLS * pollMs;
   let usedAtWalk = begin.usedBytes;
   let last = start;
-  let waitMs = pollMs;
-  while (await pause(waitMs, signal)) {
+  const pause = createPauses(signal);
+  while (await pause(pollMs)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
       // The growth of the whole disk in this first moment counts for the folder.
@@ -107,9 +104,7 @@ async function poll(
       start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
     }
     const now = performance.now();
-    const left = options.maxGrowthBytes - state.growth - (used - usedAtWalk);
-    waitMs = nextWaitMs(pollMs, left);
-    const couldExceed = left < 0;
+    const couldExceed = state.growth + (used - usedAtWalk) > options.maxGrowthBytes;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await options.measure(signal);
     if (signal.aborted) return;
@@ -129,11 +124,6 @@ async function poll(
     options.onExceeded(state.growth, hidden ?? undefined);
     return;
   }
-}
-
-function nextWaitMs(pollMs: number, leftBytes: number): number {
-  const halfFullMs = leftBytes / FAST_DISK_BYTES_PER_MS / 2;
-  return Math.min(Math.max(pollMs, halfFullMs), LONGEST_WAIT * pollMs);
 }
 
 function isSame(size: FolderSize, last: FolderSize | null): boolean {
@@ -186,13 +176,17 @@ async function readDisk(path: string): Promise<{ usedBytes: number; freeBytes: n
   return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
 }
 
-/** `false` when the watch was stopped meanwhile. */
-async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await delay(ms, undefined, { signal, ref: false });
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
-  return true;
+/** Each pause resolves with `false` when the watch was stopped meanwhile. One listener for all: an idle worker has many. */
+function createPauses(signal: AbortSignal): (ms: number) => Promise<boolean> {
+  let end = (): void => undefined;
+  signal.addEventListener('abort', () => end(), { once: true });
+  return (ms) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve(false);
+      const timer = setTimeout(() => resolve(true), ms).unref();
+      end = () => {
+        clearTimeout(timer);
+        resolve(false);
+      };
+    });
 }
