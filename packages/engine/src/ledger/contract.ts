@@ -178,6 +178,9 @@ export interface PoolLimit {
   readonly bound: number;
 }
 
+/** How many events were checked; of the file and the rows, which are one look each, only that it begins. */
+export type VerifyProgress = (what: 'file' | 'events' | 'rows', done: number, total: number) => void;
+
 export interface Ledger {
   /** Where it is, for messages; `:memory:` for the in-memory one. */
   readonly file: string;
@@ -226,7 +229,7 @@ export interface Ledger {
   rebuildProjections(): void;
   verifyRun(runId: string | null): VerifyReport;
   /** Memory does not grow with the ledger. Progress is counted in events. */
-  verifyAll(onProgress?: (done: number, total: number) => void): VerifyAllReport;
+  verifyAll(onProgress?: VerifyProgress): VerifyAllReport;
   readonly leases: Leases;
   readonly kv: KeyValues;
   /** Runs reads and `kv` writes as one transaction, alone among all processes, without `append` and leases. */

@@ -12,6 +12,18 @@ export function describeReading(open: OpenLedger): void {
       expect(at.ledger.find('evt_of_none')).toBeNull();
     });
 
+    test('a check of everything says what it looks at, and how far it is', async () => {
+      await at.ledger.append([fact('run_a'), fact('run_b')]);
+      const said: unknown[] = [];
+      expect(at.ledger.verifyAll((...step) => void said.push(step)).ok).toBe(true);
+      expect(said).toEqual([
+        ['file', 0, 2],
+        ['events', 1, 2],
+        ['events', 2, 2],
+        ['rows', 0, 2],
+      ]);
+    });
+
     test('a run of many events is read in pieces as it is read at once, and what is appended meanwhile is left out', async () => {
       await at.ledger.append(Array.from({ length: 300 }, () => fact('run_a')));
       await at.ledger.append([fact('run_b')]);
