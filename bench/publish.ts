@@ -59,7 +59,8 @@ function describe({ name, startedAt, load, rows }: MeasuredBench): string {
 
 function describeRow(row: BenchRow): string {
   const { name, value, unit, peer, peerValue, ratio, target, met, unmeasured } = row;
-  if (unmeasured !== undefined) return describeCells([name, '', peer, '', target, `not measured: ${unmeasured}`]);
+  if (unmeasured !== undefined)
+    return describeCells([name, '', peer, '', target, `not measured: ${unmeasured}`]);
   const peers = `${formatNumber(peerValue)} ${unit}: ${peer}`;
   const cells = [name, `${formatNumber(value)} ${unit}`, peers, `${formatNumber(ratio)}x`, target];
   return describeCells([...cells, met ? 'met' : '**missed**']);

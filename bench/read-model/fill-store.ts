@@ -53,7 +53,11 @@ export async function putRunBlobs({ put }: FilledStore, runId: string): Promise<
     await put(text('stdout')),
     await put(text('stderr')),
   ];
-  const captured = (ref: string, what: string): object => ({ ref, bytes: text(what).length, truncated: false });
+  const captured = (ref: string, what: string): object => ({
+    ref,
+    bytes: text(what).length,
+    truncated: false,
+  });
   const result = {
     ...{ schemaVersion: 1, runId, attempt: 1, nonce: hash('sha256', runId), status: 'finished', exitCode: 0 },
     ...{ durationMs: 12, outputs: [], blocks: [{ kind: 'agent', ordinal: 0, status: 'ok', durationMs: 11 }] },

@@ -15,14 +15,7 @@
  *     error it has not: what was under way then goes on until the process ends.
  */
 import { createRedactor } from '@caisson/ground';
-import {
-  STEPS,
-  WORKER_EXIT,
-  type Ending,
-  type Handover,
-  type Job,
-  type StepName,
-} from '@caisson/protocol';
+import { STEPS, WORKER_EXIT, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
   deny,
@@ -170,8 +163,8 @@ function catchUncaught(context: AttemptContext): UncaughtErrors {
     void (running?.exited ?? Promise.resolve()).then(() => caught.resolve(ending));
   };
   const onLate = (error: unknown): void => {
-    process.stderr.write(`${describeThrown(error)}\n`);
-    process.exit(WORKER_EXIT.broken);
+    process.emitWarning(`an unhandled error after the ending: ${describeThrown(error)}`);
+    setImmediate(() => process.exit(WORKER_EXIT.broken)); // it is printed first
   };
   process.on('uncaughtException', onUncaught);
   return {

@@ -32,9 +32,7 @@ function openDigests() {
 test('a program is read once, and again when it changed', async () => {
   const { ledger, program, write, digestNow } = openDigests();
   write('one');
-  expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(
-    Array(2).fill(digestOf('one')),
-  );
+  expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(Array(2).fill(digestOf('one')));
   const [known] = ledger.kv.list(SPACE);
   ledger.kv.set(SPACE, known?.key ?? '', 'remembered');
   expect(await digestNow(program)).toBe('remembered');

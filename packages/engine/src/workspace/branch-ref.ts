@@ -130,7 +130,12 @@ async function lookWithGit(custodyDir: string, name: string): Promise<BranchStan
   for (const line of listed.split('\n').filter(Boolean)) {
     const [ref = '', commit = '', worktree = ''] = line.split('\0');
     if (!isInTheWay(ref, name)) continue;
-    return { kind: 'taken', name: ref.slice(HEADS.length), commit, checkedOutIn: worktree === '' ? null : worktree };
+    return {
+      kind: 'taken',
+      name: ref.slice(HEADS.length),
+      commit,
+      checkedOutIn: worktree === '' ? null : worktree,
+    };
   }
   return { kind: 'free' };
 }
@@ -139,7 +144,9 @@ const HEADS = 'refs/heads/';
 
 function isInTheWay(ref: string, name: string): boolean {
   const wanted = `${HEADS}${name}`;
-  return ref === wanted || ref.startsWith(`${wanted}/`) || (ref.startsWith(HEADS) && wanted.startsWith(`${ref}/`));
+  return (
+    ref === wanted || ref.startsWith(`${wanted}/`) || (ref.startsWith(HEADS) && wanted.startsWith(`${ref}/`))
+  );
 }
 
 /** A host that died after it wrote the branch left a commit that differs from ours only in its time. */

@@ -8,13 +8,17 @@
 // G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, one of the
 //     signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
 //     unless others free as much meanwhile.
-// G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls.
+// G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls at its next look. That is two
+//     seconds away at most, and half a second while the disk fills: `fallocate` takes all that is free in one call.
 import { statfs } from 'node:fs';
 import { promisify } from 'node:util';
 import { measureFolder, type FolderSize } from './measure-folder.ts';
 
-/** No disk is too slow for it to matter: `fallocate` takes all that is free in one call. */
 const POLL_MS = 500;
+/** So many times as long at most while little changes: each look wakes an idle worker. */
+const LONGEST_WAIT = 4;
+/** The disk fills when it has grown by such a part of what is left since the last look. */
+const FILLING_PART = 1 / 16;
 /** So many polls are between two walks at most: two seconds. */
 const WALK_AT_LEAST_EVERY_POLLS = 4;
 /** The same for a folder in which nothing changes; each walk that finds nothing new doubles the pause up to this. */
@@ -95,7 +99,8 @@ async function poll(
   let usedAtWalk = begin.usedBytes;
   let last = start;
   const pause = createPauses(signal);
-  while (await pause(pollMs)) {
+  let [waitMs, usedBefore] = [pollMs, begin.usedBytes];
+  while (await pause(waitMs)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
       // The growth of the whole disk in this first moment counts for the folder.
@@ -104,7 +109,11 @@ async function poll(
       start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
     }
     const now = performance.now();
-    const couldExceed = state.growth + (used - usedAtWalk) > options.maxGrowthBytes;
+    const left = options.maxGrowthBytes - state.growth - (used - usedAtWalk);
+    const isFilling = used - usedBefore > left * FILLING_PART;
+    waitMs = isFilling ? pollMs : Math.min(2 * waitMs, LONGEST_WAIT * pollMs);
+    usedBefore = used;
+    const couldExceed = left < 0;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await options.measure(signal);
     if (signal.aborted) return;
