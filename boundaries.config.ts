@@ -102,7 +102,10 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
         ...['ledger', 'registry', 'discovery', 'store', 'workspace', 'session', 'compute'],
         'budget',
       ],
-      attempt: [...['admission', 'ledger', 'store', 'workspace', 'compute', 'supervision', 'budget']],
+      attempt: [
+        ...['admission', 'ledger', 'store', 'workspace', 'compute', 'supervision', 'budget'],
+        'discovery',
+      ],
       recovery: ['admission', 'attempt', 'ledger', 'workspace', 'compute', 'hosts'],
       dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
       residents: ['ledger', 'admission', 'compute', 'questions', 'config', 'bus'],

@@ -9,6 +9,8 @@ export interface BenchRow {
   /** What was promised, in words, e.g. `>= 10x`. */
   readonly target: string;
   readonly met: boolean;
+  /** Why there is no number; then value, peer and ratio are none, and the target is neither met nor missed. */
+  readonly unmeasured?: string;
   /** What the number consists of: lines that are printed below it. */
   readonly details?: readonly string[];
 }

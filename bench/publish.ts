@@ -58,8 +58,14 @@ function describe({ name, startedAt, load, rows }: MeasuredBench): string {
 }
 
 function describeRow(row: BenchRow): string {
-  const { name, value, unit, peer, peerValue, ratio, target, met } = row;
+  const { name, value, unit, peer, peerValue, ratio, target, met, unmeasured } = row;
+  if (unmeasured !== undefined)
+    return describeCells([name, '', peer, '', target, `not measured: ${unmeasured}`]);
   const peers = `${formatNumber(peerValue)} ${unit}: ${peer}`;
   const cells = [name, `${formatNumber(value)} ${unit}`, peers, `${formatNumber(ratio)}x`, target];
-  return `| ${[...cells, met ? 'met' : '**missed**'].map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return describeCells([...cells, met ? 'met' : '**missed**']);
+}
+
+function describeCells(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

@@ -38,8 +38,9 @@ async function main(args: readonly string[]): Promise<number> {
   const rows = benches.flatMap((bench) => bench.rows);
   if (json === '--json') process.stdout.write(formatJson(rows));
   else if (json !== undefined) writeFileSync(json.slice('--json='.length), formatJson(rows));
-  const missed = rows.filter((row) => !row.met);
-  if (json !== '--json') process.stdout.write(formatVerdict(rows.length, missed));
+  const measured = rows.filter((row) => row.unmeasured === undefined);
+  const missed = measured.filter((row) => !row.met);
+  if (json !== '--json') process.stdout.write(formatVerdict(rows, measured.length, missed));
   return missed.length === 0 ? 0 : 1;
 }
 
@@ -57,6 +58,8 @@ async function measure(name: string): Promise<BenchRow[]> {
 }
 
 function formatRow(row: BenchRow): string {
+  if (row.unmeasured !== undefined)
+    return `\n${row.name}\n  NOT MEASURED (target ${row.target}): ${row.unmeasured}`;
   const ours = `${formatNumber(row.value)} ${row.unit}`;
   const peer = `${formatNumber(row.peerValue)} ${row.unit}`;
   return [
@@ -68,9 +71,11 @@ function formatRow(row: BenchRow): string {
   ].join('\n');
 }
 
-function formatVerdict(total: number, missed: readonly BenchRow[]): string {
+function formatVerdict(rows: readonly BenchRow[], measured: number, missed: readonly BenchRow[]): string {
   const names = missed.map((row) => `  MISSED ${row.name} against ${row.peer}\n`).join('');
-  return `\n${total - missed.length} of ${total} targets met\n${names}`;
+  const left = rows.length - measured;
+  const others = left === 0 ? '' : `, ${left} not measured`;
+  return `\n${measured - missed.length} of ${measured} targets met${others}\n${names}`;
 }
 
 function formatJson(rows: readonly BenchRow[]): string {

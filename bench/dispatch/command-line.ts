@@ -15,22 +15,34 @@ const RUN = ['run', '--runtime', 'command', '--workspace'];
 export async function measureCommandLine(): Promise<BenchRow[]> {
   const scratch = createScratch('command-line');
   const repository = createScratch('repository');
-  const served = createScratch('served');
-  const daemon = (...args: string[]): Promise<number> =>
-    timeProgram(process.execPath, [CLI, ...args], served);
+  const [small, served, servedSmall] = ['small', 'served', 'served-small'].map(createScratch) as Three;
+  const all = { scratch, repository, small, served, servedSmall };
+  const daemons = [served, servedSmall];
   try {
-    await makeRepository(repository);
-    await daemon('up', '-d');
-    return await measure(scratch, repository, served);
+    await makeRepository(repository, FILES);
+    for (const each of [small, servedSmall]) await makeRepository(each, 1);
+    for (const each of daemons) await caisson(each, 'up', '-d');
+    return await measure(all);
   } finally {
-    await daemon('down', '--now');
-    for (const each of [scratch, repository, served]) each.remove();
+    for (const each of daemons) await caisson(each, 'down', '--now');
+    for (const each of Object.values(all)) each.remove();
   }
 }
 
-async function measure(scratch: Scratch, repository: Scratch, served: Scratch): Promise<BenchRow[]> {
+type Three = [Scratch, Scratch, Scratch];
+
+const caisson = (scratch: Scratch, ...args: string[]): Promise<number> =>
+  timeProgram(process.execPath, [CLI, ...args], scratch);
+
+async function measure({
+  scratch,
+  repository,
+  small,
+  served,
+  servedSmall,
+}: Record<'scratch' | 'repository' | 'small' | 'served' | 'servedSmall', Scratch>): Promise<BenchRow[]> {
   const node = (...args: string[]): Promise<number> => timeProgram(process.execPath, args, scratch);
-  const asked = (...args: string[]): Promise<number> => timeProgram(process.execPath, [CLI, ...args], served);
+  const asked = (...args: string[]): Promise<number> => caisson(served, ...args);
   let worktrees = 0;
   const ms = await measureInTurns(ROUNDS, {
     three: async () => (await node('-e', '0')) + (await node('-e', '0')) + (await node('-e', '0')),
@@ -38,23 +50,35 @@ async function measure(scratch: Scratch, repository: Scratch, served: Scratch): 
     one: () => node('-e', '0'),
     version: () => node(CLI, 'version'),
     runs: () => node(CLI, 'runs'),
+    literal: () => caisson(small, 'run', '--', 'true'),
+    servedLiteral: () => caisson(servedSmall, 'run', '--', 'true'),
     servedEmpty: () => asked(...RUN, 'empty', '--', 'true'),
     servedRuns: () => asked('runs'),
     worktree: () => timeProgram(process.execPath, [CLI, ...RUN, 'worktree', '--', 'true'], repository),
     add: () => addWorktree(repository, (worktrees += 1)),
   });
   return [
-    ratioRow('run a command in an empty workspace, end to end', ms.empty, {
+    ratioRow('caisson run --workspace empty -- true', ms.empty, {
       peer: 'node -e 0 three times in a row (host, worker, agent)',
       peerMs: ms.three,
       atMost: 1.9,
+    }),
+    ratioRow('caisson run -- true, in a repository of one file', ms.literal, {
+      peer: 'node -e 0 three times in a row',
+      peerMs: ms.three,
+      atMost: 1.9,
+    }),
+    ratioRow('caisson run -- true, in a repository of one file, through a daemon', ms.servedLiteral, {
+      peer: 'node -e 0 three times in a row',
+      peerMs: ms.three,
+      atMost: 1.3,
     }),
     ratioRow(`run a command in a worktree of ${FILES} files, end to end`, ms.worktree, {
       peer: '2.0 times three nodes plus 1.5 times git worktree add',
       peerMs: 2 * ms.three + 1.5 * ms.add,
       atMost: 1,
     }),
-    ratioRow('run a command in an empty workspace through a daemon, end to end', ms.servedEmpty, {
+    ratioRow('caisson run --workspace empty -- true, through a daemon', ms.servedEmpty, {
       peer: 'node -e 0 three times in a row',
       peerMs: ms.three,
       atMost: 1.3,
@@ -96,10 +120,10 @@ function extraRow(command: string, value: number, bareMs: number, mostMs: number
   };
 }
 
-async function makeRepository(repository: Scratch): Promise<void> {
+async function makeRepository(repository: Scratch, files: number): Promise<void> {
   const git = (...args: string[]): Promise<number> => timeProgram('git', args, repository);
   await git('init', '-q', '-b', 'main');
-  for (let index = 0; index < FILES; index += 1)
+  for (let index = 0; index < files; index += 1)
     writeFileSync(
       join(repository.project, `file-${index}.ts`),
       `export const value = ${index};\n`.repeat(40),

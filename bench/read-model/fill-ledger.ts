@@ -4,71 +4,91 @@ import { nextLink } from '../../packages/engine/src/evidence/index.ts';
 import { openLedger, type NewEvent } from '../../packages/engine/src/ledger/index.ts';
 import { SAMPLE_GRANT } from '../../packages/protocol/src/fixtures/sample-events.ts';
 import { createId } from '../../packages/protocol/src/index.ts';
+import { putRunBlobs, type FilledStore, type RunBlobs } from './fill-store.ts';
+import type { SignRun } from './sign-run.ts';
 
 const RUNS_IN_ONE_APPEND = 500;
 /** One run in so many had an approval and a question. */
 const ASKS_EVERY = 50;
+const SIGNS_EVERY = 20;
 const BEGUN_MS = Date.UTC(2026, 0, 1);
 const BETWEEN_MS = 20_000;
 
 /** The digest of a seal, by its place among those that are added. */
 type SealOf = (place: number) => string;
 
+export interface FillOptions {
+  /** Gets the blobs that the runs name; without it they name none. */
+  readonly store?: FilledStore;
+  /** Signs one run in so many; the seals of the others are only recorded. */
+  readonly sign?: SignRun;
+}
+
 /** Adds so many ended and sealed runs; resolves with their ids, the oldest first. */
 export async function fillLedger(
   file: string,
   runs: number,
   seals: string | SealOf = 'ab'.repeat(32),
+  { store, sign }: FillOptions = {},
 ): Promise<string[]> {
   const sealOf: SealOf = typeof seals === 'string' ? () => seals : seals;
   const ledger = openLedger(file);
   const ids: string[] = [];
-  const first = nextLink(ledger);
+  let link = nextLink(ledger);
+  const seal = async (runId: string, place: number, blobs: RunBlobs | null): Promise<NewEvent> => {
+    const digest = sealOf(place);
+    const isSigned = sign !== undefined && blobs !== null && place % SIGNS_EVERY === 0;
+    const ref = isSigned
+      ? await sign(ledger.read({ runId }), blobs, link)
+      : { envelopeRef: digest, manifestRef: digest, keyId: 'k', chain: link };
+    link = { ...link, number: link.number + 1, previous: ref.envelopeRef, previousRun: runId };
+    return eventOf(runId, atOf(place))('evidence.sealed', { ...ref }, 0);
+  };
   try {
     while (ids.length < runs) {
       const events: NewEvent[] = [];
-      for (let added = 0; added < RUNS_IN_ONE_APPEND && ids.length < runs; added += 1) {
-        const atMs = BEGUN_MS + ids.length * BETWEEN_MS;
-        const runId = createId('run', atMs, randomBytes(10));
-        events.push(...eventsOfRun(runId, ids.length, { atMs, seal: sealAfter(first, sealOf, ids) }));
+      const added: (RunBlobs | null)[] = [];
+      const first = ids.length;
+      while (added.length < RUNS_IN_ONE_APPEND && ids.length < runs) {
+        const runId = createId('run', atOf(ids.length), randomBytes(10));
+        const blobs = store === undefined ? null : await putRunBlobs(store, runId);
+        events.push(...eventsOfRun(runId, ids.length, blobs));
+        added.push(blobs);
         ids.push(runId);
       }
       await ledger.append(events);
+      const sealed: NewEvent[] = [];
+      for (const [at, blobs] of added.entries())
+        sealed.push(await seal(ids[first + at] ?? '', first + at, blobs));
+      await ledger.append(sealed);
     }
+    await store?.commit();
   } finally {
     await ledger.close();
   }
   return ids;
 }
 
-/** Each follows the one before it, as in a chain of real seals. */
-function sealAfter(
-  first: ReturnType<typeof nextLink>,
-  sealOf: SealOf,
-  ids: readonly string[],
-): Record<string, unknown> {
-  const previousRun = ids.at(-1);
-  const place = previousRun === undefined ? {} : { previous: sealOf(ids.length - 1), previousRun };
-  const blob = sealOf(ids.length);
-  const chain = { ...first, number: first.number + ids.length, ...place };
-  return { envelopeRef: blob, manifestRef: blob, keyId: 'k', chain };
+const atOf = (place: number): number => BEGUN_MS + place * BETWEEN_MS;
+
+type EventOf = (type: string, data: Record<string, unknown>, attempt?: number) => NewEvent;
+
+function eventOf(runId: string, atMs: number): EventOf {
+  return (type, data, attempt = 1) => ({
+    ...{ runId, attempt, type, version: 1, at: new Date(atMs).toISOString(), trace: '', data },
+  });
 }
 
-function eventsOfRun(
-  runId: string,
-  number: number,
-  { atMs, seal }: { readonly atMs: number; readonly seal: Record<string, unknown> },
-): NewEvent[] {
-  const event = (type: string, data: Record<string, unknown>, attempt = 1): NewEvent => {
-    return { runId, attempt, type, version: 1, at: new Date(atMs).toISOString(), trace: '', data };
-  };
+function eventsOfRun(runId: string, number: number, blobs: RunBlobs | null): NewEvent[] {
+  const event = eventOf(runId, atOf(number));
+  const requestRef = blobs === null ? {} : { requestRef: blobs.requestRef };
+  const made = blobs === null ? {} : { resultRef: blobs.resultRef, patchRef: blobs.patchRef };
   return [
-    event('dispatch.accepted', acceptedData(number), 0),
+    event('dispatch.accepted', { ...acceptedData(number), ...requestRef }, 0),
     event('attempt.launched', { handle: { pid: 1, digests: digestsOf(runId) }, nonce: 'n', workspace: {} }),
     event('dispatch.started', { grant: SAMPLE_GRANT }),
     ...(number % ASKS_EVERY === 0 ? askingEvents(event, runId) : []),
-    event('dispatch.finished', { durationMs: 12, costUsd: 0.01, usage: USAGE }),
-    event('evidence.sealed', seal, 0),
+    event('dispatch.finished', { durationMs: 12, costUsd: 0.01, usage: USAGE, ...made }),
   ];
 }
 
@@ -96,7 +116,7 @@ function acceptedData(number: number): Record<string, unknown> {
   };
 }
 
-function askingEvents(event: (type: string, data: Record<string, unknown>) => NewEvent, runId: string) {
+function askingEvents(event: EventOf, runId: string) {
   const asked = {
     approvalId: `approval_${runId}`,
     tool: 'bash',

@@ -57,6 +57,15 @@ it.each([
   expect(types).not.toContain('stream.malformed');
 });
 
+it('a worker that was never ready is launched before its processes are gone', async () => {
+  const project = createProject({ config: CONFIG });
+  project.write('adapter.mjs', 'export default {};\n');
+  const { runId } = await project.run('--runtime', 'mine', '--branch', 'work', 'do it');
+  const types = (await project.events(runId)).map(({ type }) => type);
+  const steps = ['dispatch.accepted', 'attempt.launched', 'processes.ended', 'dispatch.failed'];
+  expect(types.filter((type) => steps.includes(type))).toEqual(steps);
+});
+
 it.each([
   ['line', { line: `if (text === 'two') throw new Error('a bug of mine');` }],
   ['end', { end: `throw new Error('a bug of mine');` }],

@@ -20,6 +20,16 @@ export function showProgress(
   };
 }
 
+/** So many events are looked through in about a second. */
+const MANY = 20_000;
+
+/** What is one look that cannot be counted is announced, if there is much to look at. The next progress replaces it. */
+export function showStep(output: Output, text: string): (done: number, total: number) => void {
+  return (_done, total) => {
+    if (showsProgress(output) && total >= MANY) output.status(text);
+  };
+}
+
 export function showsProgress({ isInteractive, format }: Output): boolean {
   return isInteractive && format === 'human';
 }

@@ -41,7 +41,7 @@ export async function verifyEvery(
   const outcomes = { tampered: 0, 'bad-signature': 0, incomplete: 0, unsealed: 0, 'no-key': 0, ok: 0 };
   const problems: Problem[] = [];
   const progress = showProgress(output, (done, of) => `verified ${done} of ${of} runs`);
-  const total = showsProgress(output) ? await countEnded(caisson) : 0;
+  const total = showsProgress(output) ? await countEnded(caisson, output) : 0;
   const optionsOf = chooseLines(how);
   let [runs, forgotten] = [0, 0];
   for await (const runId of listEnded(caisson, PAGE)) {
@@ -67,9 +67,10 @@ function chooseLines(how: Partial<VerifyOptions>): (runId: string) => Partial<Ve
   return (runId) => ({ ...how, witness: lines.get(runId) ?? [] });
 }
 
-async function countEnded(caisson: Caisson): Promise<number> {
+async function countEnded(caisson: Caisson, output: Output): Promise<number> {
   let count = 0;
-  for await (const _runId of listEnded(caisson, LARGE_PAGE)) count += 1;
+  const progress = showProgress(output, (done) => `counting the runs: ${done}`);
+  for await (const _runId of listEnded(caisson, LARGE_PAGE)) progress((count += 1), Infinity);
   return count;
 }
 

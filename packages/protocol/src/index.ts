@@ -9,6 +9,7 @@ export * from './result.ts';
 export * from './job.ts';
 export * from './observed-network.ts';
 export * from './worker-lines.ts';
+export * from './worker-exit.ts';
 export * from './adoption.ts';
 export * from './stop-ending.ts';
 export * from './steps.ts';

@@ -50,6 +50,8 @@ export const runEvents = {
         baselineTree: z.optional(z.string()),
       }),
       adoption: z.optional(Adoptable),
+      /** The state of the program's file (place, size, times, inode): evidence names its hash only while it is unchanged. */
+      program: z.optional(z.string()),
       /** The agent has secrets; their values are in no record. */
       hasSecrets: z.optional(z.literal(true)),
     }),

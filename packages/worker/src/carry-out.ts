@@ -11,9 +11,11 @@
  *     goes on, for a limited time (adoption.ts). Before `go` it never waits.
  * W4  The network is open from `go` to the end of the last process that may use it; what it saw is reported before the
  *     ending.
+ * W5  The exit code is one of a proven end only if the worker has seen the end of its last sandbox. After an unhandled
+ *     error it has not: what was under way then goes on until the process ends.
  */
 import { createRedactor } from '@caisson/ground';
-import { STEPS, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
+import { STEPS, WORKER_EXIT, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
   deny,
@@ -87,7 +89,8 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   await context.attached?.close();
   await writer.close(); // an adopted worker's lines go over the stream that orders come from
   control.close();
-  return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
+  if (uncaught.hasCaught()) return WORKER_EXIT.broken; // W5
+  return ending.kind === 'finished' || ending.kind === 'needs_input' ? WORKER_EXIT.done : WORKER_EXIT.failed;
 }
 
 function describeRequests({ openRequests }: AttemptContext): Handover['requests'] {
@@ -101,7 +104,7 @@ function dieWithHost(context: AttemptContext, control: Control): void {
     if ((control.stop.reason as { kind: string }).kind !== 'host-lost') return;
     context.running?.kill();
     void context.network?.close(); // W4: its last lines are in the file when this returns
-    process.exit(75);
+    process.exit(WORKER_EXIT.hostLost);
   });
 }
 
@@ -134,12 +137,24 @@ function failedOf(error: unknown, step?: StepName): Ending {
   return { kind: 'failed', failure: { reason: 'worker-failed', detail, ...where } };
 }
 
+interface UncaughtErrors {
+  /** Resolves at the first of them. */
+  readonly ending: Promise<Ending>;
+  hasCaught(): boolean;
+  /** The ending is written: one more of them ends the process. */
+  release(): void;
+}
+
 /**
- * W2 for unhandled errors: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing.
+ * W2 for unhandled errors: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing but the
+ * exit code (W5), which is Node's own for none of them: that would read as the code of an attempt that failed.
  */
-function catchUncaught(context: AttemptContext): { ending: Promise<Ending>; release(): void } {
+function catchUncaught(context: AttemptContext): UncaughtErrors {
   const caught = Promise.withResolvers<Ending>();
+  let hasCaught = false;
   const onUncaught = (error: unknown): void => {
+    hasCaught = true;
+    process.exitCode = WORKER_EXIT.broken;
     const { running, control, job } = context;
     running?.kill();
     const ending = control.stop.aborted
@@ -147,8 +162,16 @@ function catchUncaught(context: AttemptContext): { ending: Promise<Ending>; rele
       : failedOf(job.runtime.adapter === undefined ? error : unawaited(error, job.runtime.name), 'pipeline');
     void (running?.exited ?? Promise.resolve()).then(() => caught.resolve(ending));
   };
+  const onLate = (error: unknown): void => {
+    process.emitWarning(`an unhandled error after the ending: ${describeThrown(error)}`);
+    setImmediate(() => process.exit(WORKER_EXIT.broken)); // it is printed first
+  };
   process.on('uncaughtException', onUncaught);
-  return { ending: caught.promise, release: () => process.off('uncaughtException', onUncaught) };
+  return {
+    ending: caught.promise,
+    hasCaught: () => hasCaught,
+    release: () => void process.off('uncaughtException', onUncaught).on('uncaughtException', onLate),
+  };
 }
 
 /** Our own code has no unhandled errors, so the user's adapter is the likely cause. */

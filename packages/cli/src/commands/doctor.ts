@@ -13,7 +13,7 @@ import {
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatRepairs, formatReport } from '../format-doctor.ts';
-import { showProgress } from '../show-progress.ts';
+import { showProgress, showStep } from '../show-progress.ts';
 import { VERSION } from '../version.ts';
 
 export const command = defineCommand({
@@ -56,7 +56,10 @@ export const command = defineCommand({
         ? await repairProject(config, { cwd: getCurrentFolder(), version: VERSION })
         : [];
     const progress = {
-      ledger: showProgress(output, (done, total) => `checking the ledger: ${done} of ${total} events`),
+      file: showStep(output, 'checking the file of the ledger'),
+      events: showProgress(output, (done, total) => `checking the ledger: ${done} of ${total} events`),
+      rows: showStep(output, 'comparing the tables of the ledger with its events'),
+      seals: showProgress(output, (done, total) => `checking the seals: ${done} of ${total}`),
       store: showProgress(output, (done, total) => `checking the store: ${done} of ${total} events`),
     };
     const project = isOurs

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchRequest } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
-import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
+import { openRooms, prepareRun, type RoomOptions } from '../admission/fixtures/open-rooms.ts';
 import type { AdmittedRun } from '../admission/index.ts';
 import { describeFollowed, follow } from './follow.ts';
 import { launch } from './launch.ts';
@@ -11,8 +11,9 @@ import { launch } from './launch.ts';
 async function followRun(
   request: DispatchRequest,
   expected: (run: AdmittedRun) => AdmittedRun = (run) => run,
+  options?: RoomOptions,
 ) {
-  const { rooms } = await openRooms();
+  const { rooms } = await openRooms(options);
   const { run, record, prepared } = await prepareRun(rooms, request);
   onTestFinished(() => prepared.discard());
   const { worker, launched } = await launch(rooms, run, prepared);
@@ -57,3 +58,22 @@ test.each<[string, (run: AdmittedRun) => AdmittedRun, string]>([
     expect(rooms.compute.recover(worker.handle)).toEqual({ alive: false });
   },
 );
+
+test('an error that nobody caught while the agent was started proves nothing: what is left is searched', async () => {
+  const { rooms, worker, end } = await followRun({ task: 'do it', runtime: 'mine' }, undefined, {
+    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
+    files: {
+      'adapter.mjs': `export default {
+  name: 'mine',
+  command() {
+    setImmediate(() => { throw new Error('a bug of mine'); });
+    return { argv: ['/bin/sh', '-c', 'sleep 100'], env: {}, files: [], stdin: '' };
+  },
+  createStream: () => ({ line: () => [], end: () => ({ kind: 'answered', reply: 'done' }) }),
+};\n`,
+    },
+  });
+  expect(end.lastWord).toMatchObject({ kind: 'dispatch.failed', failure: { reason: 'worker-failed' } });
+  expect(end).toMatchObject({ code: 70, signal: null, isProvenGone: false, survivors: [] });
+  expect(rooms.compute.recover(worker.handle)).toEqual({ alive: false });
+});

@@ -11,6 +11,7 @@ import {
   type Job,
 } from '@caisson/protocol';
 import { attemptKey, type WorkerProcess } from '../compute/index.ts';
+import { describeProgram } from '../discovery/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 
@@ -40,13 +41,16 @@ export async function launch(
   });
   const at = rooms.clock.now().toISOString();
   try {
-    await rooms.workspaces.sync(prepared.workspace);
+    const [program] = await Promise.all([
+      describeProgram(run.runtime.bin, settings.path),
+      rooms.workspaces.sync(prepared.workspace),
+    ]);
     const { nonce, workspace } = prepared;
     const data = {
       handle: { ...worker.handle },
       nonce,
       workspace: { ...workspace },
-      ...definedOnly({ adoption: describeAdoption(run, prepared.job) }),
+      ...definedOnly({ adoption: describeAdoption(run, prepared.job), program: program?.state }),
       ...(prepared.job.secrets.length === 0 ? {} : { hasSecrets: true as const }),
     };
     return { worker, launched: { type: 'attempt.launched', data, at } };

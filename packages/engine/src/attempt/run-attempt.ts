@@ -105,11 +105,13 @@ export async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
-  recordProcessesEnded(entry.record, { runId, attempt, isForBranch }, end.survivors);
+  let isReported = false;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     demandOwner(rooms, runId);
     await recordLaunch(rooms, entry, prepared);
+    if (!isReported) recordProcessesEnded(entry.record, { runId, attempt, isForBranch }, end.survivors);
+    isReported = true;
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
     const ending = findEnding(found, end, prepared.limits, followed.seen());
     const input = {

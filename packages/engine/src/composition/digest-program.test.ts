@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, renameSync, rmSync, statSync, utimesSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { describeProgram } from '../discovery/index.ts';
 import { createMemoryLedger } from '../ledger/index.ts';
 import { createProgramDigests } from './digest-program.ts';
 
@@ -21,45 +22,66 @@ function openDigests() {
     writeFileSync(to, text);
     chmodSync(to, 0o755);
   };
-  return { ledger, folder, program, write, digests: createProgramDigests(ledger.kv) };
+  const digests = createProgramDigests(ledger.kv);
+  /** The digest of the program as it is now. */
+  const digestNow = async (name: string, searchPath = ''): Promise<string | null> =>
+    digests(name, searchPath, (await describeProgram(name, searchPath))?.state ?? '');
+  return { ledger, folder, program, write, digests, digestNow };
 }
 
 test('a program is read once, and again when it changed', async () => {
-  const { ledger, program, write, digests } = openDigests();
+  const { ledger, program, write, digestNow } = openDigests();
   write('one');
-  expect(await Promise.all([digests(program, ''), digests(program, '')])).toEqual(
-    Array(2).fill(digestOf('one')),
-  );
+  expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(Array(2).fill(digestOf('one')));
   const [known] = ledger.kv.list(SPACE);
   ledger.kv.set(SPACE, known?.key ?? '', 'remembered');
-  expect(await digests(program, '')).toBe('remembered');
+  expect(await digestNow(program)).toBe('remembered');
   write('two more');
-  expect(await digests(program, '')).toBe(digestOf('two more'));
+  expect(await digestNow(program)).toBe(digestOf('two more'));
 });
 
 test('a program with the size and the time of the one that it replaced is read', async () => {
-  const { folder, program, write, digests } = openDigests();
+  const { folder, program, write, digestNow } = openDigests();
   const at = new Date('2026-01-01T00:00:00.000Z');
   write('one');
   utimesSync(program, at, at);
-  expect(await digests(program, '')).toBe(digestOf('one'));
+  expect(await digestNow(program)).toBe(digestOf('one'));
   const { ctimeMs } = statSync(program);
   // The same file: only the time of its change differs, as soon as the clock of the file system has moved.
   do {
     write('two');
     utimesSync(program, at, at);
   } while (statSync(program).ctimeMs === ctimeMs);
-  expect(await digests(program, '')).toBe(digestOf('two'));
+  expect(await digestNow(program)).toBe(digestOf('two'));
   write('six', join(folder, 'other'));
   utimesSync(join(folder, 'other'), at, at);
   renameSync(join(folder, 'other'), program);
-  expect(await digests(program, '')).toBe(digestOf('six'));
+  expect(await digestNow(program)).toBe(digestOf('six'));
 });
 
 test('a name is looked up in PATH, and one without a program has no digest', async () => {
-  const { folder, write, digests } = openDigests();
+  const { folder, write, digestNow } = openDigests();
   write('one');
-  expect(await digests('agent', folder)).toBe(digestOf('one'));
-  expect(await digests('missing', folder)).toBe(null);
-  expect(await digests('', folder)).toBe(null);
+  expect(await digestNow('agent', folder)).toBe(digestOf('one'));
+  expect(await digestNow('missing', folder)).toBe(null);
+  expect(await digestNow('', folder)).toBe(null);
+});
+
+test('a program that was updated since then has no digest: neither that of the new one nor the remembered one', async () => {
+  const { program, write, digests, digestNow } = openDigests();
+  write('the one that ran');
+  const launched = (await describeProgram(program, ''))?.state ?? '';
+  expect(await digests(program, '', launched)).toBe(digestOf('the one that ran'));
+  write('its update');
+  expect(await digests(program, '', launched)).toBe(null);
+  expect(await digestNow(program)).toBe(digestOf('its update'));
+});
+
+test('a program that is updated while it is read has no digest', async () => {
+  const { program, write, digests } = openDigests();
+  write('x'.repeat(8 * 1024 * 1024));
+  const state = (await describeProgram(program, ''))?.state ?? '';
+  const asked = digests(program, '', state);
+  setImmediate(() => write('its update'));
+  expect(await asked).toBe(null);
 });

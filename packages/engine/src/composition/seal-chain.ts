@@ -5,9 +5,10 @@
 import { join } from 'node:path';
 import { makeFolder, shareTurn, withFileLock } from '@caisson/ground';
 import {
-  findSeal,
+  findSealAlone,
   nextLink,
   parseStoredEnvelope,
+  sealEventId,
   signSeal,
   type PreparedSeal,
   type RecordedSeal,
@@ -47,14 +48,14 @@ export function createSealChain(options: SealerOptions): SealChain {
     { prepared, key, record, ending }: SealParts,
     how: SealOptions,
   ): Promise<Seal> => {
-    const known = findSeal(await ledger.readRun(runId));
+    const known = findSealAlone(ledger, runId); // the run itself may be long, and others wait for the lock
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
     await demandSealable(runId, ending, how);
     const { attempt } = ending;
     await shareTurn();
     const seal = await signSeal(prepared, key, nextLink(ledger));
-    const place = { attempt, id: `evidence.sealed:${runId}` };
+    const place = { attempt, id: sealEventId(runId) };
     const { at } = await record.append('evidence.sealed', { ...seal.sealRef }, place);
     const newest = { runId, at, seal: seal.sealRef };
     await shareTurn();

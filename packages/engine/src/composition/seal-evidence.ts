@@ -122,6 +122,6 @@ function describeHost({
   return {
     version,
     ceiling: config.policy.ceiling,
-    digestProgram: (program) => digests(program, path),
+    digestProgram: (program, state) => digests(program, path, state),
   };
 }

@@ -3,6 +3,7 @@ import {
   findChainBreakIn,
   refuseLostSeal,
   SealRefusedError,
+  sealEventId,
   TamperedError,
   UnmarkedEndingError,
   type HeadVerdict,
@@ -30,7 +31,8 @@ export function createSealGuard(
         `${runId} had a seal, as the note in ${heads.folder} says, and ${ledger.file} has lost it`,
         RESTORE,
       );
-    refuseLostSeal(ledger, runId, ledger.read({ runId }));
+    const own = ledger.find(sealEventId(runId));
+    refuseLostSeal(ledger, runId, own === null ? [] : [own]);
   };
   /** A folder that was begun anew has a secret of its own: what it marked was recorded in it. */
   const isBegunAnew = (verdict: HeadVerdict): boolean =>

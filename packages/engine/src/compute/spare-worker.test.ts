@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Child } from '@caisson/ground';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createSpareWorkers, type SpareWorkers } from './index.ts';
 
 const WORKER = fileURLToPath(new URL('../../../worker/src/main.ts', import.meta.url));
@@ -60,6 +60,25 @@ it('starts the next one only for a host that keeps one', async () => {
     }),
   );
   expect(pids).toEqual([expect.any(Number), undefined]);
+});
+
+it('starts no next one for attempts that come rarely, once one was not used, and does again for those that come close', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const options = { node: process.execPath, workerEntry: '/nowhere.mjs', compileCache: null };
+  const spares = createSpareWorkers({ ...options, keepsNext: true });
+  onTestFinished(() => spares.stop());
+  /** Whether the attempt that comes after this time finds a worker; the next one may be started after it. */
+  const findsAfter = async (seconds: number): Promise<boolean> => {
+    vi.advanceTimersByTime(seconds * 1000);
+    const child = await spares.take();
+    child?.kill('SIGKILL');
+    spares.warmNext();
+    return child !== null;
+  };
+  const found: boolean[] = [];
+  for (const seconds of [0, 10, 40, 40, 40, 10, 10, 10, 40, 10]) found.push(await findsAfter(seconds));
+  expect(found).toEqual([false, true, false, false, false, false, true, true, false, false]);
 });
 
 it('loads what an agent needs for its model in advance, and nothing of it for a command', async () => {

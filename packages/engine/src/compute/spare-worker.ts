@@ -67,15 +67,18 @@ export function startVariables(
 export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   let spare: SpareWorker | null = null;
   let last: ExpectedAttempt = { usesNetwork: false };
+  const demand = createDemand();
   return {
     warm(expected = last) {
       last = expected;
-      spare ??= startSpareWorker(options, last, null);
+      spare ??= startSpareWorker(options, last, { turn: null, onUnused: () => undefined });
     },
     warmNext() {
-      if (options.keepsNext) spare ??= startSpareWorker(options, last, takeTurn());
+      if (!options.keepsNext || !demand.isLikely()) return;
+      spare ??= startSpareWorker(options, last, { turn: takeTurn(), onUnused: demand.unused });
     },
     async take() {
+      demand.taken();
       const taken = spare;
       spare = null;
       return (await taken?.take()) ?? null;
@@ -87,11 +90,30 @@ export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   };
 }
 
+/**
+ * Whether the next attempt comes soon enough for a worker that is started now. After one that nobody took, only if the
+ * last two came so close together: a start costs as much as half a short run.
+ */
+function createDemand() {
+  let wasUnused = false;
+  let isClose = false;
+  let takenMs = -Infinity;
+  return {
+    isLikely: () => isClose || !wasUnused,
+    unused: () => void (wasUnused = true),
+    taken() {
+      const nowMs = performance.now();
+      isClose = nowMs - takenMs < IDLE_LIMIT_MS;
+      takenMs = nowMs;
+    },
+  };
+}
+
 /** Starts a worker in advance, at once or in its turn. It does not keep our process alive. */
 function startSpareWorker(
   options: SpareWorkerOptions,
   expected: ExpectedAttempt,
-  turn: Promise<void> | null,
+  { turn, onUnused }: { readonly turn: Promise<void> | null; onUnused(): void },
 ): SpareWorker {
   let child: Child | null = null;
   let isOver = false;
@@ -123,7 +145,10 @@ function startSpareWorker(
     clearTimeout(timer);
     child?.kill('SIGKILL');
   };
-  const timer = setTimeout(stop, IDLE_LIMIT_MS);
+  const timer = setTimeout(() => {
+    stop();
+    onUnused();
+  }, IDLE_LIMIT_MS);
   timer.unref();
   return {
     async take() {

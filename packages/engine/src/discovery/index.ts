@@ -13,6 +13,7 @@ export {
   toDiscoveredPayload,
   type LocatedRuntime,
 } from './discover-runtimes.ts';
+export { describeProgram, type ProgramFile } from './describe-program.ts';
 export { examineHost, PROBES, SANDBOX_PROBES } from './examine-host.ts';
 export { chooseCredential, findKeyRef, findLogin, findOtherAddress } from './find-credential.ts';
 export { findNativeProgram } from './find-native-program.ts';

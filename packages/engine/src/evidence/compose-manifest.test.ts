@@ -12,7 +12,8 @@ const DIGEST = 'd'.repeat(64);
 const host: SealingHost = {
   version: '1.2.3',
   ceiling: 'auto-edit',
-  digestProgram: (program) => Promise.resolve(program === '/bin/agent' ? DIGEST : null),
+  digestProgram: (program, state) =>
+    Promise.resolve(program === '/bin/agent' && state === 'as it was' ? DIGEST : null),
 };
 
 async function recordRun(attempts: readonly Record<string, unknown>[]): Promise<readonly StoredEvent[]> {
@@ -30,7 +31,11 @@ async function recordRun(attempts: readonly Record<string, unknown>[]): Promise<
     { attempt: 0 },
   );
   for (const [index, workspace] of attempts.entries())
-    await record.append('attempt.launched', { handle: {}, nonce: 'n', workspace }, { attempt: index + 1 });
+    await record.append(
+      'attempt.launched',
+      { handle: {}, nonce: 'n', workspace, program: 'as it was' },
+      { attempt: index + 1 },
+    );
   return ledger.read({ runId: RUN });
 }
 
@@ -52,9 +57,10 @@ test('a manifest names what the acceptance named, the program, and the base of t
   expect(() => encodeManifest(manifest)).not.toThrow();
 });
 
-test('a run that ended before its first attempt has no base', async () => {
+test('a run that ended before its first attempt has no base, and no program was started', async () => {
   const manifest = await composeManifest(host, RUN, await recordRun([]));
   expect(manifest.base).toEqual({ commit: null, baselineTree: null });
+  expect(manifest.runtime.binary).toBeNull();
 });
 
 test('a run whose first event is not its acceptance is refused', async () => {

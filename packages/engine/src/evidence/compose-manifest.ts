@@ -10,8 +10,8 @@ export interface SealingHost {
   /** The version of Caisson. */
   readonly version: string;
   readonly ceiling: Mode | undefined;
-  /** Resolves with the sha256 of a program; null when there is no such file. */
-  digestProgram(program: string): Promise<string | null>;
+  /** Resolves with the sha256 of a program whose file is in this state; null when it is not, or not any more. */
+  digestProgram(program: string, state: string): Promise<string | null>;
 }
 
 /** The part of a prepared workspace that the manifest names. */
@@ -48,7 +48,7 @@ export async function composeManifest(
     runtime: {
       name: accepted.runtime,
       version: runtimeInfo?.version ?? null,
-      binary: await host.digestProgram(runtimeInfo?.bin ?? ''),
+      binary: await digestStarted(host, runtimeInfo?.bin ?? '', events),
       ...(runtimeInfo?.adapter == null ? {} : { adapter: runtimeInfo.adapter }),
     },
     model: { requested: resolved.model.requested },
@@ -58,6 +58,16 @@ export async function composeManifest(
       platform: `${process.platform}-${process.arch}`,
     },
   };
+}
+
+/** A program that was updated meanwhile is not the one that ran, and that one cannot be read any more. */
+async function digestStarted(
+  host: SealingHost,
+  program: string,
+  events: readonly StoredEvent[],
+): Promise<string | null> {
+  const state = events.findLast((event) => event.type === 'attempt.launched')?.data.program;
+  return state === undefined ? null : await host.digestProgram(program, state);
 }
 
 /** The last attempt counts: its workspace is the one that the result came from. */

@@ -9,6 +9,7 @@ import { openLocalStore, type Store } from '../store/index.ts';
 import type { Artefact, SealRef, SigningKey } from './contract.ts';
 import { openKeyring, type Keyring } from './keys.ts';
 import type { EvidenceManifest } from './manifest.ts';
+import { sealEventId } from './find-seal.ts';
 import { nextLink } from './seal-chain.ts';
 import { prepareSeal, signSeal } from './seal.ts';
 
@@ -72,7 +73,7 @@ export async function stageSealedRun(options: StageOptions = {}): Promise<Stage>
     artefacts,
   });
   const { sealRef } = await signSeal(prepared, key, options.isChained === false ? null : nextLink(ledger));
-  await ledger.append([stageEvent('evidence.sealed', { ...sealRef })]);
+  await ledger.append([{ ...stageEvent('evidence.sealed', { ...sealRef }), id: sealEventId(STAGE_RUN) }]);
   const close = async (): Promise<void> => {
     await ledger.close();
     await rm(folder, { recursive: true, force: true });

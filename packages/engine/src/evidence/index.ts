@@ -21,7 +21,7 @@ export { compareWitness } from './compare-witness.ts';
 export { watchWitness, type WatchedWitness } from './watched-witness.ts';
 export { readEnd } from './witness-file.ts';
 export { parseStoredEnvelope } from './dsse.ts';
-export { findSeal, listSealedArtefacts } from './find-seal.ts';
+export { findSeal, findSealAlone, listSealedArtefacts, sealEventId } from './find-seal.ts';
 export { exportRun, type Exported } from './export.ts';
 export { verifyExport, verifyRun, type LedgerCheck, type VerifyOptions } from './verify.ts';
 export { createFileSink } from './file-sink.ts';

@@ -14,8 +14,8 @@ import { makeFolder, writeFileAtomicSync, removeFileSync } from '@caisson/ground
 import { definedOnly, Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
-import { canonicalJson, findLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
-import { findSeal } from './find-seal.ts';
+import { canonicalJson, findLedgerId, type Ledger } from '../ledger/index.ts';
+import { findSeal, findSealAlone } from './find-seal.ts';
 import { walkSeals, type RecordedSeal } from './seal-chain.ts';
 
 const LedgerHead = z.object({
@@ -106,7 +106,7 @@ function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal, state
 
 function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | 'rolled-back' {
   if (ledger === null) return 'replaced';
-  if (findSeal(readRun(ledger, head.runId))?.envelopeRef === head.seal) return 'ok';
+  if (hasSeal(ledger, head)) return 'ok';
   const id = findLedgerId(ledger.kv);
   // A new ledger has an id from the start; one without an id is an older copy.
   if (id === null || id === head.ledger) return 'rolled-back';
@@ -115,12 +115,18 @@ function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | '
   return 'replaced';
 }
 
+/** The seal of the head whose run was read, of each open ledger: a run may be long, and each verified run asks. */
+const known = new WeakMap<Ledger, string>();
+
 /** A damaged run does not have its seal either. */
-function readRun(ledger: Ledger, runId: string): StoredEvent[] {
+function hasSeal(ledger: Ledger, { runId, seal }: LedgerHead): boolean {
   try {
-    return ledger.read({ runId });
+    const isKnown = known.get(ledger) === seal && findSealAlone(ledger, runId)?.envelopeRef === seal;
+    if (!isKnown && findSeal(ledger.read({ runId }))?.envelopeRef !== seal) return false;
+    known.set(ledger, seal);
+    return true;
   } catch {
-    return [];
+    return false;
   }
 }
 

@@ -35,7 +35,7 @@ export const EvidenceManifest = z.strictObject({
   runtime: z.strictObject({
     name: z.string(),
     version: z.nullable(z.string()),
-    /** sha256 of the program that was started; null when it is not one file. */
+    /** sha256 of the program that was started; null when it is not one file, or the file changed before the seal. */
     binary: z.nullable(Sha256),
     adapter: z.optional(Sha256),
   }),

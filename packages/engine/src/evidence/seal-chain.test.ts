@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
 
-import { getLedgerId } from '../ledger/index.ts';
+import { getLedgerId, type Ledger } from '../ledger/index.ts';
 import { STAGE_RUN, stageSealedRun } from './evidence-stage.ts';
 import { openLedgerHeads } from './ledger-head.ts';
 import { findChainBreak, nextLink, walkSeals } from './seal-chain.ts';
@@ -55,6 +55,25 @@ it('a head that cannot be read is said to be so, and never stands for a ledger t
   expect(heads.judge(stage.folder, stage.ledger)).toEqual({ kind: 'unreadable' });
   await writeFile(join(folder, name), ''); // as a power cut may leave it
   expect(heads.judge(stage.folder, stage.ledger)).toEqual({ kind: 'none' });
+});
+
+it('the run of the head is read once by a ledger, and a seal that is removed later is missed all the same', async () => {
+  const stage = await stageSealedRun();
+  onTestFinished(() => stage.close());
+  let reads = 0;
+  const read = (query = {}) => ((reads += 1), stage.ledger.read(query));
+  let isRemoved = false;
+  const find: Ledger['find'] = (id) => (isRemoved ? null : stage.ledger.find(id));
+  const ledger = { ...stage.ledger, find, read: (query = {}) => (isRemoved ? [] : read(query)) } as Ledger;
+  const heads = openLedgerHeads(await createFolder());
+  const [newest] = [...walkSeals(stage.ledger)];
+  if (newest === undefined) throw new Error('there is a seal');
+  heads.advance(stage.folder, ledger, newest);
+  for (let times = 0; times < 3; times += 1)
+    expect(heads.judge(stage.folder, ledger)).toMatchObject({ kind: 'ok' });
+  expect(reads).toBe(1);
+  isRemoved = true;
+  expect(heads.judge(stage.folder, ledger).kind).toBe('rolled-back');
 });
 
 it('a ledger whose id was changed is still the one that its signed seals say it is', async () => {

@@ -178,6 +178,9 @@ export interface PoolLimit {
   readonly bound: number;
 }
 
+/** How many events were checked; of the file and the rows, which are one look each, only that it begins. */
+export type VerifyProgress = (what: 'file' | 'events' | 'rows', done: number, total: number) => void;
+
 export interface Ledger {
   /** Where it is, for messages; `:memory:` for the in-memory one. */
   readonly file: string;
@@ -201,6 +204,8 @@ export interface Ledger {
   readRun(runId: string, after?: number): Promise<StoredEvent[]>;
   /** The same a page at a time, as it was when the reading began: a slow reader holds no more than a page. */
   pageRun(runId: string, after: number, size: number): AsyncGenerator<StoredEvent[], void, void>;
+  /** One event, checked against its own hash alone: what stands before it is not read. */
+  find(id: string): StoredEvent | null;
   /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
   findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
@@ -224,7 +229,7 @@ export interface Ledger {
   rebuildProjections(): void;
   verifyRun(runId: string | null): VerifyReport;
   /** Memory does not grow with the ledger. Progress is counted in events. */
-  verifyAll(onProgress?: (done: number, total: number) => void): VerifyAllReport;
+  verifyAll(onProgress?: VerifyProgress): VerifyAllReport;
   readonly leases: Leases;
   readonly kv: KeyValues;
   /** Runs reads and `kv` writes as one transaction, alone among all processes, without `append` and leases. */

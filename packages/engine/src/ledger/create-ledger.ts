@@ -15,8 +15,8 @@ import type { Commits, Recorded } from './commits.ts';
 import { Draft } from './draft.ts';
 import type { EndingSigner } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
-import { toStoredEvent } from './event-record.ts';
-import { findLast } from './find-last.ts';
+import { toStoredEvent, type EventRecord } from './event-record.ts';
+import { findById, findLast } from './find-last.ts';
 import { GroupCommit } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
@@ -81,10 +81,7 @@ export function createLedger(
       for await (const page of pageRunInTurns(storage, reading, { runId, after }, size))
         yield page.map(toStoredEvent);
     },
-    findLast: (type) => {
-      const record = reading(() => findLast(storage, type));
-      return record === null ? null : toStoredEvent(record);
-    },
+    ...readsOne(storage, reading),
     ...readsRows(storage, reading),
     lastOffset: () => reading(() => storage.total().count),
     rebuildProjections: () => writing(() => rebuild(storage)),
@@ -132,6 +129,14 @@ async function readStored(
     stored.push(toStoredEvent(record));
   }
   return stored;
+}
+
+function readsOne(storage: Storage, reading: <T>(work: () => T) => T): Pick<Ledger, 'find' | 'findLast'> {
+  const toStored = (record: EventRecord | null) => (record === null ? null : toStoredEvent(record));
+  return {
+    find: (id) => toStored(reading(() => findById(storage, id))),
+    findLast: (type) => toStored(reading(() => findLast(storage, type))),
+  };
 }
 
 type Rows =

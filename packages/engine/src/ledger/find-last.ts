@@ -9,10 +9,18 @@ export function findLast(storage: Storage, type: EventType): EventRecord | null 
     const record = storage.eventAt(offset);
     if (record === null)
       throw new LedgerCorruptError(storage.file, `the event at offset ${offset} is missing`);
-    if (record.type !== type) continue;
-    if (hashRecord(record) === record.hash) return record;
-    const { runId, seq } = record;
-    throw new LedgerCorruptError(storage.file, 'the event does not match its own hash', { runId, seq });
+    if (record.type === type) return demandOwnHash(storage, record);
   }
   return null;
+}
+
+export function findById(storage: Storage, id: string): EventRecord | null {
+  const record = storage.eventById(id);
+  return record === null ? null : demandOwnHash(storage, record);
+}
+
+function demandOwnHash({ file }: Storage, record: EventRecord): EventRecord {
+  if (hashRecord(record) === record.hash) return record;
+  const { runId, seq } = record;
+  throw new LedgerCorruptError(file, 'the event does not match its own hash', { runId, seq });
 }

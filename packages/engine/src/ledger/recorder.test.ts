@@ -203,6 +203,18 @@ test('what all records keep is written before the ledger is closed', async () =>
   await ledger.close();
 });
 
+test('the count of what was lost is written before the ledger is closed, though nothing else is kept', async () => {
+  const { ledger, recorder, record, received } = await openRecord();
+  record.keep('runtime.adapter.ran', { ...ran(2), signal: 'x'.repeat(5 * 1024 * 1024) }, { attempt: 1 });
+  record.keep('runtime.adapter.ran', ran(1), { attempt: 1 });
+  await vi.waitFor(() => expect(received).toHaveLength(2));
+  await recorder.flush();
+  await recorder.flush();
+  expect(ledger.read({ types: ['events.lost'] }).map(({ data }) => data)).toEqual([
+    { count: 1, types: { 'runtime.adapter.ran': 1 } },
+  ]);
+});
+
 test('an event has the time at which it happened', async () => {
   const { record } = await openRecord();
   const at = '2026-01-01T00:00:00.000Z';

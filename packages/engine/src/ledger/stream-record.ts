@@ -21,7 +21,7 @@ const LONG_WAIT_MS = 500;
 /** Where the events of a record go. */
 export interface Stream {
   publish(event: PublishedEvent): void;
-  /** The records that keep something that is not written yet. */
+  /** The records that keep something that is not written yet: events, or the count of lost ones. */
   readonly holding: Set<RunRecord>;
   setTimer: Clock['setTimer'];
   compose(type: EventType, data: Record<string, unknown>, place: EventPlace): NewEvent;
@@ -201,7 +201,7 @@ export class StreamRecord implements RunRecord {
   #drop(count: number): void {
     this.#queue.splice(0, count);
     this.#held -= count;
-    if (this.#held === 0) this.#stream.holding.delete(this);
+    if (this.#held === 0 && this.#lost.size === 0) this.#stream.holding.delete(this);
   }
 
   /** As an event to be recorded; what becomes lost meanwhile is counted anew. */
@@ -216,6 +216,7 @@ export class StreamRecord implements RunRecord {
 
   #lose(type: string, times = 1): void {
     this.#lost.set(type, (this.#lost.get(type) ?? 0) + times);
+    this.#stream.holding.add(this); // the count has to be recorded
   }
 }
 

@@ -1,7 +1,7 @@
 // The whole check, for `caisson doctor`: it reports what it finds instead of stopping at it.
 
 import { CaissonError } from '@caisson/protocol';
-import type { VerifyAllReport, VerifyReport } from './contract.ts';
+import type { VerifyAllReport, VerifyProgress, VerifyReport } from './contract.ts';
 import { LedgerCorruptError } from './errors.ts';
 import { isThreadStream } from './project-threads.ts';
 import { walkRun } from './read-chain.ts';
@@ -23,24 +23,23 @@ export function verifyRun(storage: Storage, runId: string | null): VerifyReport 
  * Checks the medium, every chain, the global order, and that the projections are what the events replay to: in one walk,
  * and where that finds damage, stream by stream, so that all of it is named.
  */
-export function verifyAll(
-  storage: Storage,
-  onProgress?: (done: number, total: number) => void,
-): VerifyAllReport {
+export function verifyAll(storage: Storage, onProgress?: VerifyProgress): VerifyAllReport {
+  const total = countEvents(storage);
+  onProgress?.('file', 0, total);
   const problems = problemsOf(() => storage.damage().forEach((problem) => fail(storage, problem)));
-  const { count: total } = storage.total();
   const replay = new Replay(storage);
   let events = 0;
   const order = problemsOf(() => {
     for (const record of walkAll(storage, 0, (runId) => replay.endStream(runId))) {
       replay.add(record);
       events += 1;
-      onProgress?.(events, total);
+      onProgress?.('events', events, total);
     }
   });
   const isWhole = order.length === 0 && replay.streams === storage.countStreams();
   const runs = isWhole ? replay.runs : verifyEach(storage, problems);
   problems.push(...order);
+  onProgress?.('rows', 0, total);
   const rows = problemsOf(() => storage.misfiled().forEach((problem) => fail(storage, problem)));
   if (order.length === 0) rows.push(...replay.problems());
   return {
@@ -50,6 +49,13 @@ export function verifyAll(
     problems: [...new Set([...problems, ...rows])],
     isRebuildable: problems.length === 0 && rows.length > 0,
   };
+}
+
+/** Of a damaged file perhaps none. */
+function countEvents(storage: Storage): number {
+  let count = 0;
+  problemsOf(() => (count = storage.total().count));
+  return count;
 }
 
 /** Adds the problems of every stream; returns how many of them are runs. */

@@ -12,17 +12,20 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { compareWitness, findChainBreak, walkSeals } from '../evidence/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
-import { openLedger, type Ledger } from '../ledger/index.ts';
+import { openLedger, type Ledger, type VerifyProgress } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
   'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
 
+/** Of the first and the last but one only the begin is known. */
+export type LedgerStep = Parameters<VerifyProgress>[0] | 'seals';
+
 export interface ExamineLedgerOptions {
   /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
-  onProgress?(done: number, total: number): void;
+  onProgress?(what: LedgerStep, done: number, total: number): void;
   /** What else is checked while the ledger is open, if its events are sound. */
   also?(ledger: Ledger): Promise<readonly ProbeReport[]>;
 }
@@ -53,7 +56,7 @@ export async function examineLedger(
     if (events.verdict === 'fail') return [events, head]; // its seals cannot be read in order
     return [
       events,
-      await examineSeals(config, ledger),
+      await examineSeals(config, ledger, options.onProgress),
       head,
       ...(witness === null ? [] : [await probe('witness', () => examineWitness(witness, ledger))]),
       ...((await options.also?.(ledger)) ?? []),
@@ -120,10 +123,21 @@ function examineEvents(ledger: Ledger, onProgress: ExamineLedgerOptions['onProgr
   return { id, verdict: 'fail', outcome: isCut ? 'incomplete' : 'tampered', detail, remedy: DAMAGED };
 }
 
-async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<ProbeReport> {
+async function examineSeals(
+  { stateDir }: Config,
+  ledger: Ledger,
+  onProgress: ExamineLedgerOptions['onProgress'],
+): Promise<ProbeReport> {
   const id = 'seals';
   let count = 0;
-  const broken = findChainBreak(walkSeals(ledger).map((seal) => (count++, seal)));
+  const newest = ledger.findLast('evidence.sealed');
+  const numbered = newest?.type === 'evidence.sealed' ? (newest.data.chain?.number ?? 0) : 0;
+  const counted = walkSeals(ledger).map((seal) => {
+    count += 1;
+    onProgress?.('seals', count, Math.max(count, numbered));
+    return seal;
+  });
+  const broken = findChainBreak(counted);
   if (broken !== null) return { id, verdict: 'fail', outcome: 'tampered', detail: broken, remedy: DAMAGED };
   const unsealed = await listUnsealed(stateDir, ledger);
   if (unsealed.length === 0)

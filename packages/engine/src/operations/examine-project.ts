@@ -4,14 +4,16 @@ import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openStateFolder } from '../trust/index.ts';
 import { createWorkspaces } from '../workspace/index.ts';
-import { asFinding, examineLedger } from './examine-ledger.ts';
+import { asFinding, examineLedger, type LedgerStep } from './examine-ledger.ts';
 import { examineRuns } from './examine-runs.ts';
 import { examineStore, type StoreOptions } from './examine-store.ts';
 import { examineWorkspaces } from './examine-workspaces.ts';
 
+export type ExamineStep = LedgerStep | 'store';
+
 export interface ExamineOptions extends Omit<StoreOptions, 'onProgress'> {
-  /** How many events of the ledger were checked themselves, or for the blobs that they need. */
-  onProgress?(what: 'ledger' | 'store', done: number, total: number): void;
+  /** How many events of the ledger were checked themselves, or for the blobs that they need, and how many seals. */
+  onProgress?(what: ExamineStep, done: number, total: number): void;
   /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
 }
@@ -29,7 +31,7 @@ export async function examineProject(
   };
   return await examineLedger(config, {
     accept,
-    onProgress: (done, total) => onProgress?.('ledger', done, total),
+    onProgress: (what, done, total) => onProgress?.(what, done, total),
     also: async (ledger) => [
       ...(await probe('runs', async () => [await examineRuns(stateDir, ledger)])),
       ...(await probe('store', async () => [

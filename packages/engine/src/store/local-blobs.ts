@@ -15,7 +15,7 @@ import {
   accessError,
   blobFile,
   createTempPath,
-  ensureFolder,
+  ensureFolderAsync,
   isMissing,
   listNames,
   type LocalLayout,
@@ -183,7 +183,7 @@ export class LocalBlobs {
     const file = blobFile(this.layout, digest);
     for (let tries = 1; ; tries += 1) {
       await shareTurn();
-      ensureFolder(dirname(file));
+      await ensureFolderAsync(dirname(file));
       try {
         await publishFile(temp, file);
         return;

@@ -12,7 +12,7 @@ import { lstatSync, readdirSync, type BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
-import { makeFolder } from '@caisson/ground';
+import { makeFolder, makeFolderAsync } from '@caisson/ground';
 
 import { StoreAccessError } from './errors.ts';
 
@@ -51,11 +51,24 @@ export function ensureFolder(folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {
-    throw new StoreAccessError(`cannot create store folder ${folder}: ${describeCause(cause)}`, {
-      cause,
-      remedy: 'Check that the state folder is writable and the disk is not full.',
-    });
+    throw cannotCreate(folder, cause);
   }
+}
+
+/** The same beside other work: `tidyStore` removes the folders of blobs again and again. */
+export async function ensureFolderAsync(folder: string): Promise<void> {
+  try {
+    await makeFolderAsync(folder);
+  } catch (cause) {
+    throw cannotCreate(folder, cause);
+  }
+}
+
+function cannotCreate(folder: string, cause: unknown): StoreAccessError {
+  return new StoreAccessError(`cannot create store folder ${folder}: ${describeCause(cause)}`, {
+    cause,
+    remedy: 'Check that the state folder is writable and the disk is not full.',
+  });
 }
 
 /** The names in a folder; none only when the folder does not exist. */

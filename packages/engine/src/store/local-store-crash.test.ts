@@ -1,5 +1,5 @@
 /** What the store promises when processes die or work at the same time. Real processes, real files. */
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,6 +45,27 @@ describe('a local store that several processes use', () => {
     await store.gc([last], { graceMs: 0 });
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);
     await store.materialise(last, join(await fresh(), 'out'));
+  });
+
+  it('makes and syncs the folders of new blobs beside the event loop', async () => {
+    const [folder, traces] = [join(await fresh(), 'store'), await fresh()];
+    const { exitCode, stderr } = await runBounded({
+      file: process.execPath,
+      args: [
+        '--trace-event-categories=node.fs.sync',
+        `--trace-event-file-pattern=${join(traces, 'trace')}`,
+        ...[fixture('puts-many.mjs'), folder, '60'],
+      ],
+      timeoutMs: 60_000,
+      maxOutputBytes: 100_000,
+    });
+    expect([exitCode, stderr.toString()]).toEqual([0, '']);
+    expect((await readdir(join(folder, 'blobs'))).length).toBeGreaterThan(40);
+    const trace = await readFile(join(traces, 'trace'), 'utf8');
+    const count = (call: string) => (trace.split(`"name":"fs.sync.${call}"`).length - 1) / 2; // begin and end
+    expect(count('stat')).toBeGreaterThan(0); // they are traced
+    // The store's own folder, and that of temporary files.
+    expect([count('mkdir'), count('fsync')].every((calls) => calls <= 4)).toBe(true);
   });
 
   it('never loses what was just put to a gc in another process', async () => {

@@ -3,6 +3,7 @@ import {
   encodeNdjson,
   isTerminal,
   STEPS,
+  WORKER_EXIT,
   type ControlMessage,
   type Failure,
   type WorkerLine,
@@ -171,7 +172,7 @@ function checkRegularly(
   });
 }
 
-/** S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox. */
+/** S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox, if it says so. */
 async function conclude(
   options: SupervisionOptions,
   seen: Seen,
@@ -179,9 +180,14 @@ async function conclude(
 ): Promise<WorkerEnd> {
   const { worker, compute, isEnclosed } = options;
   await drained(options);
-  const isProvenGone = isEnclosed && seen.stopped === null && seen.lastWord !== null && exit.signal === null;
+  const isProvenGone = isEnclosed && seen.stopped === null && seen.lastWord !== null && hasSeenAll(exit);
   const survivors = await compute.stop(worker.handle, { isProvenGone });
   return { ...exit, ...seen, stderrTail: worker.stderrTail(), survivors, isProvenGone };
+}
+
+/** After an error that nobody caught, something may have been under way. How an adopted worker exits is not known here. */
+function hasSeenAll({ code }: Awaited<WorkerProcess['exited']>): boolean {
+  return code === WORKER_EXIT.done || code === WORKER_EXIT.failed;
 }
 
 function isReporting(state: HealthState): boolean {

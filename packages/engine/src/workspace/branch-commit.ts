@@ -5,12 +5,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit } from '@caisson/ground';
+import { createGit, listRenamedChanges, listTreeChanges } from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
 import { convertBack, readConversions } from './conversions.ts';
 import { commitTree } from './custody.ts';
-import { listLinks, type Link } from './submodule-links.ts';
+import type { Link } from './submodule-links.ts';
 
 export interface BranchCommit {
   readonly commit: string;
@@ -25,7 +25,7 @@ export async function makeBranchCommit(
   checkpoint: { commit: string; tree: string },
 ): Promise<BranchCommit> {
   const { gitDir, baseCommit, baselineTree } = prepared;
-  const links = baseCommit === null ? [] : await findFlattened(gitDir, baseCommit, checkpoint.tree);
+  const links = baseCommit === null ? [] : await findFlattened(prepared, checkpoint.tree);
   const conversions = await readConversions(gitDir);
   if (baseCommit === null || (links.length === 0 && conversions.length === 0))
     return { commit: checkpoint.commit, changedSubmodules: [], unconverted: [] };
@@ -51,12 +51,32 @@ export async function makeBranchCommit(
 }
 
 /** Links of the base commit that are folders in the tree. */
-async function findFlattened(gitDir: string, baseCommit: string, tree: string): Promise<Link[]> {
-  const links = await listLinks(gitDir, baseCommit);
+async function findFlattened(prepared: PreparedWorkspace, tree: string): Promise<Link[]> {
+  const { gitDir } = prepared;
+  const links = await findChangedLinks(prepared, tree);
   if (links.length === 0) return [];
   const present = await idsOf(gitDir, tree, links);
   return links.filter((link) => present.get(link.path)?.kind === 'tree');
 }
+
+/** Where the run began with the files of the base commit, the patch has read what changed already. */
+async function findChangedLinks(
+  { gitDir, baseCommit, baselineCommit, baselineTree }: PreparedWorkspace,
+  tree: string,
+): Promise<Link[]> {
+  const isBase = baselineCommit === baseCommit;
+  const changes = isBase
+    ? await listRenamedChanges(gitDir, baselineTree, tree)
+    : await listTreeChanges(createGit({ cwd: gitDir, gitDir }), `${baseCommit}^{tree}`, tree);
+  return changes
+    .filter(({ oldMode }) => oldMode === LINK_MODE)
+    .map(({ path, previousPath, oldId }) => ({
+      path: Buffer.from(previousPath ?? path, 'latin1').toString('utf8'),
+      commit: oldId,
+    }));
+}
+
+const LINK_MODE = '160000';
 
 async function findChanged(
   gitDir: string,

@@ -9,11 +9,12 @@
  */
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { readRefFiles } from '@caisson/ground';
 
 import { custodyGit, swapRef } from './custody.ts';
 import type { Workspaces } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
-import { findRepository, type UserFolders } from './locate-repository.ts';
+import { findRepository, NAMESPACE, type UserFolders } from './locate-repository.ts';
 import { placeCache } from './remote-cache.ts';
 
 export interface PlannedBranch {
@@ -78,24 +79,34 @@ export async function writeBranch(
   { from, pin }: { from: string | null; pin: string },
 ): Promise<BranchOutcome> {
   const isNone = branch.isEmpty === true && from === null; // B4
-  const outcome = isNone ? ({ kind: 'empty' } as const) : await moveBranch(custodyDir, branch, from);
-  if (outcome.kind !== 'taken')
-    await custodyGit(custodyDir).run(['update-ref', '-d', pin], { okExitCodes: [0, 1, 128] });
-  return outcome;
+  if (isNone) {
+    await dropPin(custodyDir, pin);
+    return { kind: 'empty' };
+  }
+  return await moveBranch(custodyDir, branch, { from, pin });
+}
+
+/** One that stays keeps the same commit as its branch; it goes with the run. */
+async function dropPin(custodyDir: string, pin: string): Promise<void> {
+  await custodyGit(custodyDir).run(['update-ref', '-d', pin], { okExitCodes: [0, 1, 128] });
 }
 
 async function moveBranch(
   custodyDir: string,
   { name, commit }: PlannedBranch,
-  from: string | null,
+  { from, pin }: { from: string | null; pin: string },
 ): Promise<BranchOutcome> {
   const standing = await look(custodyDir, name);
   const present = standing.kind === 'taken' && standing.name === name ? standing.commit : null;
-  if (present !== null && (present === commit || (await isSameWork(custodyDir, present, commit))))
+  if (present !== null && (present === commit || (await isSameWork(custodyDir, present, commit)))) {
+    await dropPin(custodyDir, pin);
     return { kind: 'created', commit: present }; // B3
+  }
   if (standing.kind === 'taken' && (present === null || present !== from || standing.checkedOutIn !== null))
     return { kind: 'taken', by: standing }; // B1, B2
-  const problem = await swapRef(custodyDir, { ref: `refs/heads/${name}`, from: present, to: commit });
+  const move = { ref: `refs/heads/${name}`, from: present, to: commit };
+  if ((await swapRef(custodyDir, { ...move, insteadOf: pin })) === null) return { kind: 'created', commit };
+  const problem = await swapRef(custodyDir, move); // without what only tidies up
   if (problem === null) return { kind: 'created', commit };
   const now = await look(custodyDir, name);
   if (!isDeepStrictEqual(now, standing)) return { kind: 'taken', by: now };
@@ -104,6 +115,13 @@ async function moveBranch(
 
 /** Git cannot have a branch `a` and a branch `a/b`. */
 export async function look(custodyDir: string, name: string): Promise<BranchStanding> {
+  const refs = await readRefFiles(custodyDir, NAMESPACE);
+  const isFree = refs?.some((ref) => isInTheWay(ref.name, name)) === false;
+  return isFree ? { kind: 'free' } : await lookWithGit(custodyDir, name);
+}
+
+/** Also where a branch is checked out. */
+async function lookWithGit(custodyDir: string, name: string): Promise<BranchStanding> {
   const listed = await custodyGit(custodyDir).text([
     'for-each-ref',
     '--format=%(refname)%00%(objectname)%00%(worktreepath)',
@@ -111,11 +129,24 @@ export async function look(custodyDir: string, name: string): Promise<BranchStan
   ]);
   for (const line of listed.split('\n').filter(Boolean)) {
     const [ref = '', commit = '', worktree = ''] = line.split('\0');
-    const found = ref.slice('refs/heads/'.length);
-    if (found !== name && !found.startsWith(`${name}/`) && !name.startsWith(`${found}/`)) continue;
-    return { kind: 'taken', name: found, commit, checkedOutIn: worktree === '' ? null : worktree };
+    if (!isInTheWay(ref, name)) continue;
+    return {
+      kind: 'taken',
+      name: ref.slice(HEADS.length),
+      commit,
+      checkedOutIn: worktree === '' ? null : worktree,
+    };
   }
   return { kind: 'free' };
+}
+
+const HEADS = 'refs/heads/';
+
+function isInTheWay(ref: string, name: string): boolean {
+  const wanted = `${HEADS}${name}`;
+  return (
+    ref === wanted || ref.startsWith(`${wanted}/`) || (ref.startsWith(HEADS) && wanted.startsWith(`${ref}/`))
+  );
 }
 
 /** A host that died after it wrote the branch left a commit that differs from ours only in its time. */

@@ -8,6 +8,7 @@ import {
   createGit,
   createOwnGitDir,
   statIfThere,
+  writeCommit,
   writeRefFiles,
   type Git,
   type ObjectFormat,
@@ -21,7 +22,7 @@ import { syncIfThere } from './sync-objects.ts';
 
 /** Our copies of remote repositories are below it, in the state folder (remote-cache.ts). */
 export const REMOTES = 'remotes';
-const IDENTITY = ['user.name=Caisson', 'user.email=caisson@caisson.invalid'];
+const IDENTITY = 'Caisson <caisson@caisson.invalid>';
 
 export function checkpointRef(runId: string, attempt: number): string {
   return `refs/caisson/${runId}/${attempt}`;
@@ -53,11 +54,7 @@ export async function commitTree(
   gitDir: string,
   options: { tree: string; parents: readonly string[]; message: string },
 ): Promise<string> {
-  const parents = options.parents.flatMap((parent) => ['-p', parent]);
-  return await createGit({ cwd: gitDir, gitDir }).text(['commit-tree', options.tree, ...parents], {
-    stdin: options.message,
-    config: IDENTITY,
-  });
+  return await writeCommit(join(gitDir, 'objects'), { ...options, by: IDENTITY, at: new Date() });
 }
 
 /** Where the commit of a branch is kept until the branch has it. */
@@ -150,15 +147,16 @@ async function removeLeftLocks(custodyDir: string, refs: readonly string[]): Pro
   return true;
 }
 
-/** Moves one ref from its known value (null: nothing) to a commit. Null, or why git refused. */
+/** Moves one ref from its known value (null: nothing) to a commit, in place of another one. Null, or why git refused. */
 export async function swapRef(
   custodyDir: string,
-  { ref, from, to }: { ref: string; from: string | null; to: string },
+  { ref, from, to, insteadOf }: { ref: string; from: string | null; to: string; insteadOf?: string },
 ): Promise<string | null> {
   const expected = from ?? '0'.repeat(to.length);
+  const removal = insteadOf === undefined ? '' : `delete ${insteadOf}\n`;
   const swapped = await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
-    stdin: `update ${ref} ${to} ${expected}\n`,
-    config: SYNCED_REFS,
+    stdin: `update ${ref} ${to} ${expected}\n${removal}`,
+    config: removal === '' ? SYNCED_REFS : [...SYNCED_REFS, ...PATIENT],
     okExitCodes: [0, 128],
   });
   if (swapped.exitCode !== 0) return swapped.stderr.trim();

@@ -10,7 +10,7 @@ export interface Link {
   readonly commit: string;
 }
 
-export async function listLinks(gitDir: string, tree: string): Promise<Link[]> {
+async function listLinks(gitDir: string, tree: string): Promise<Link[]> {
   const git = createGit({ cwd: gitDir, gitDir });
   const entries = (await git.text(['ls-tree', '-r', '-z', tree])).split('\0');
   return entries.flatMap((entry) => {

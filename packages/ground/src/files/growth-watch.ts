@@ -8,16 +8,17 @@
 // G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, one of the
 //     signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
 //     unless others free as much meanwhile.
-// G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls.
+// G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls at its next look. That is two
+//     seconds away at most, and half a second while the disk fills: `fallocate` takes all that is free in one call.
 import { statfs } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { measureFolder, type FolderSize } from './measure-folder.ts';
 
 const POLL_MS = 500;
-/** A look at the disk may wait up to so many times as long while even a fast disk cannot fill half of what is left. */
+/** So many times as long at most while little changes: each look wakes an idle worker. */
 const LONGEST_WAIT = 4;
-const FAST_DISK_BYTES_PER_MS = 2 * 1024 ** 2;
+/** The disk fills when it has grown by such a part of what is left since the last look. */
+const FILLING_PART = 1 / 16;
 /** So many polls are between two walks at most: two seconds. */
 const WALK_AT_LEAST_EVERY_POLLS = 4;
 /** The same for a folder in which nothing changes; each walk that finds nothing new doubles the pause up to this. */
@@ -97,8 +98,9 @@ async function poll(
   let idleMs = WALK_AT_LEAST_EVERY_POLLS * pollMs;
   let usedAtWalk = begin.usedBytes;
   let last = start;
-  let waitMs = pollMs;
-  while (await pause(waitMs, signal)) {
+  const pause = createPauses(signal);
+  let [waitMs, usedBefore] = [pollMs, begin.usedBytes];
+  while (await pause(waitMs)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
       // The growth of the whole disk in this first moment counts for the folder.
@@ -108,7 +110,9 @@ async function poll(
     }
     const now = performance.now();
     const left = options.maxGrowthBytes - state.growth - (used - usedAtWalk);
-    waitMs = nextWaitMs(pollMs, left);
+    const isFilling = used - usedBefore > left * FILLING_PART;
+    waitMs = isFilling ? pollMs : Math.min(2 * waitMs, LONGEST_WAIT * pollMs);
+    usedBefore = used;
     const couldExceed = left < 0;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await options.measure(signal);
@@ -129,11 +133,6 @@ async function poll(
     options.onExceeded(state.growth, hidden ?? undefined);
     return;
   }
-}
-
-function nextWaitMs(pollMs: number, leftBytes: number): number {
-  const halfFullMs = leftBytes / FAST_DISK_BYTES_PER_MS / 2;
-  return Math.min(Math.max(pollMs, halfFullMs), LONGEST_WAIT * pollMs);
 }
 
 function isSame(size: FolderSize, last: FolderSize | null): boolean {
@@ -186,13 +185,17 @@ async function readDisk(path: string): Promise<{ usedBytes: number; freeBytes: n
   return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
 }
 
-/** `false` when the watch was stopped meanwhile. */
-async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await delay(ms, undefined, { signal, ref: false });
-  } catch (error) {
-    if (signal.aborted) return false;
-    throw error;
-  }
-  return true;
+/** Each pause resolves with `false` when the watch was stopped meanwhile. One listener for all: an idle worker has many. */
+function createPauses(signal: AbortSignal): (ms: number) => Promise<boolean> {
+  let end = (): void => undefined;
+  signal.addEventListener('abort', () => end(), { once: true });
+  return (ms) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve(false);
+      const timer = setTimeout(() => resolve(true), ms).unref();
+      end = () => {
+        clearTimeout(timer);
+        resolve(false);
+      };
+    });
 }

@@ -6,7 +6,7 @@ export { isPrivateFolder, isSticky, isWritableByOthers, ownUid } from './folder-
 export * from './growth-watch.ts';
 export { hashFile } from './hash-file.ts';
 export { IncludeError, includeFiles, type IncludeOptions } from './include-files.ts';
-export { makeFolder } from './make-folder.ts';
+export { makeFolder, makeFolderAsync } from './make-folder.ts';
 export { measureTree } from './measure-tree.ts';
 export { placesOnWay } from './places-on-way.ts';
 export { removeFileSync } from './remove-file.ts';

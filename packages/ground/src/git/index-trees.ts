@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno } from '../platform/index.ts';
 import { findExtension, HASH_OFFSET, walkEntries } from './index-entries.ts';
-import { freshenObject, writeLooseTree } from './loose-object.ts';
+import { freshenObject, writeLooseObject } from './loose-object.ts';
 import { emptyTreeLike } from './own-git-dir.ts';
 
 /** A tree that the index does not remember. */
@@ -35,7 +35,7 @@ export async function writeIndexTree(
   const objects = join(gitDir, 'objects');
   if (trees.made.length === 0 || (await freshenObject(objects, trees.root))) return trees.root;
   try {
-    for (const { id, bytes } of trees.made) await writeLooseTree(objects, id, bytes);
+    for (const made of trees.made) await writeLooseObject(objects, { kind: 'tree', ...made });
   } catch {
     return null; // git says what is wrong with the store
   }

@@ -1,3 +1,4 @@
+export { writeCommit } from './commit-object.ts';
 export { copyIndex } from './copy-index.ts';
 export * from './git-index.ts';
 export { dropExtensions } from './index-entries.ts';

@@ -18,14 +18,20 @@ export function loosePath(objectDir: string, id: string): string {
   return join(objectDir, id.slice(0, 2), id.slice(2));
 }
 
+export interface NewObject {
+  readonly kind: 'tree' | 'commit';
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
 /**
- * Writes a tree that the store does not have yet. It is not on disk for sure when it resolves: what a ref names is synced
+ * Writes an object that the store does not have yet. It is not on disk for sure when it resolves: what a ref names is synced
  * before the ref, with its folders.
  */
-export async function writeLooseTree(objectDir: string, id: string, bytes: Buffer): Promise<void> {
+export async function writeLooseObject(objectDir: string, { kind, id, bytes }: NewObject): Promise<void> {
   if (await freshenObject(objectDir, id)) return;
   const path = loosePath(objectDir, id);
-  const whole = Buffer.concat([Buffer.from(`tree ${bytes.length}\0`), bytes]);
+  const whole = Buffer.concat([Buffer.from(`${kind} ${bytes.length}\0`), bytes]);
   const packed = await promisify(deflate)(whole, FAST);
   // A git gc removes folders that it emptied.
   await placeObject(path, packed).catch(() => placeObject(path, packed));

@@ -13,6 +13,7 @@
 import { launchSandbox, reopenCgroup, type SandboxProcess } from '@caisson/ground';
 import {
   STATE_INSIDE,
+  WORKER_EXIT,
   type GuestLine,
   type ResidentEnding,
   type ResidentJob,
@@ -33,7 +34,6 @@ import { openOutputLog, type OutputLog } from './output-log.ts';
 const BEAT_MS = 5000;
 /** What a guest said last is read for so long after its end. */
 const LAST_LINES_MS = 1000;
-const HOST_LOST_CODE = 75;
 /** Of the time until `ready`, for one file: a file that does not load costs only itself. */
 const LOAD_SHARE = 0.7;
 /** A turn may be silent for so many times as long as the whole guest. */
@@ -64,7 +64,7 @@ interface Serving {
 export async function serveResident(job: ResidentJob, parentPid: number | null): Promise<void> {
   const dieWithHost = (): void => {
     serving.guest?.kill(); // WR2
-    process.exit(HOST_LOST_CODE);
+    process.exit(WORKER_EXIT.hostLost);
   };
   const serving: Serving = {
     job,

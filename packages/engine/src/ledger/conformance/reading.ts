@@ -6,6 +6,24 @@ export function describeReading(open: OpenLedger): void {
   describe('reading in pieces', () => {
     const at = useLedger(open);
 
+    test('one event is found by its id, and an id of none finds nothing', async () => {
+      const [, second] = await at.ledger.append([fact('run_a'), fact('run_a'), fact('run_b')]);
+      expect(at.ledger.find(second?.id ?? '')).toEqual(second);
+      expect(at.ledger.find('evt_of_none')).toBeNull();
+    });
+
+    test('a check of everything says what it looks at, and how far it is', async () => {
+      await at.ledger.append([fact('run_a'), fact('run_b')]);
+      const said: unknown[] = [];
+      expect(at.ledger.verifyAll((...step) => void said.push(step)).ok).toBe(true);
+      expect(said).toEqual([
+        ['file', 0, 2],
+        ['events', 1, 2],
+        ['events', 2, 2],
+        ['rows', 0, 2],
+      ]);
+    });
+
     test('a run of many events is read in pieces as it is read at once, and what is appended meanwhile is left out', async () => {
       await at.ledger.append(Array.from({ length: 300 }, () => fact('run_a')));
       await at.ledger.append([fact('run_b')]);

@@ -1,0 +1,21 @@
+import { realpath, stat } from 'node:fs/promises';
+import { findProgram } from './find-program.ts';
+
+/** A program's file, and what changes whenever the file may have. */
+export interface ProgramFile {
+  readonly path: string;
+  readonly state: string;
+}
+
+/** Null when there is no such program. */
+export async function describeProgram(program: string, searchPath: string): Promise<ProgramFile | null> {
+  const found = program === '' ? null : findProgram(program, searchPath, '/');
+  if (found === null) return null;
+  try {
+    const path = await realpath(found);
+    const { size, mtimeMs, ctimeMs, ino } = await stat(path);
+    return { path, state: `${path}:${size}:${mtimeMs}:${ctimeMs}:${ino}` };
+  } catch {
+    return null; // it went meanwhile, as a program that is replaced may
+  }
+}
