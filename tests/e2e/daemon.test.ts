@@ -277,6 +277,29 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect((await readStatus(project)).pid).toBe(pid);
   });
 
+  it('whose folder of sockets was moved keeps its runs, for every other process too', async () => {
+    const { project, pid } = await serve(createProject({ config: 'limits: { concurrency: 1 }\n' }));
+    const { runId: working } = await startWaiting(project);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
+    const inProcess = async (): Promise<unknown[]> => {
+      const { stdout } = await project.caisson('runs', '--no-daemon', '-o', 'json');
+      const rows = JSON.parse(stdout) as { runId: string; status: string }[];
+      return [working, queued].map((run) => rows.find(({ runId }) => runId === run)?.status);
+    };
+    await until('it waits', async () => (await inProcess())[1] === 'queued');
+    const hosts = join(project.root, '.caisson/runtime/hosts');
+    process.kill(pid, 'SIGSTOP'); // it cannot notice it before the others look
+    renameSync(hosts, `${hosts}-away`);
+    expect(await inProcess()).toEqual(['running', 'queued']);
+    process.kill(pid, 'SIGCONT');
+    await until('it listens again', () => existsSync(hosts), 30_000);
+    // Ordered by another process, so that its host can be reached again, too.
+    expect(await project.caisson('cancel', '--no-daemon', working)).toMatchObject({ code: 0 });
+    const statusOf = async (run: string): Promise<string> => (await show(project, run)).status;
+    await until('it is cancelled', async () => (await statusOf(working)) === 'cancelled', 30_000);
+    await until('the next one is done', async () => (await statusOf(queued)) === 'done', 30_000);
+  });
+
   it('reports what has changed in the configuration, what only a new one uses, and to systemd what it does', async () => {
     const project = createProject({ config: 'limits: { timeout: 20m }\n' });
     const address = join(project.root, '../notify');

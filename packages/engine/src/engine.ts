@@ -14,6 +14,7 @@ import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder, reportLive } from './composition/obey-order.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
+import { openHosts } from './composition/open-hosts.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
 import { createLiveStates } from './composition/live-states.ts';
 import { openStore } from './composition/open-store.ts';
@@ -28,7 +29,7 @@ import { repairRecentRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
-import { createLocalHosts, type HostPost } from './hosts/index.ts';
+import type { HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
@@ -75,6 +76,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       hostId,
       (order) => obeyOrder(order, { approvals, dispatcher, live: base.live }),
       (order, gone) => reportLive(order, gone, base.feed),
+      { isInPlace: () => base.ledger.isThere(), warn: warnAs(bus, 'hosts') },
     ));
     callbacks.resume();
   };
@@ -94,6 +96,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     sealer,
     dispatcher,
     openPost,
+    checkPost: async () => void (await (await post)?.check()),
     recover: recoverDead,
     close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post),
   };
@@ -136,7 +139,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
     store,
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
-    hosts: createLocalHosts(config.stateDir),
+    hosts: openHosts(config.stateDir, ledger),
     workspaces: createWorkspaces({ home, userState, stamp: state.stamp }),
   };
 }
