@@ -1,10 +1,14 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
+import { loadConfig } from '../../packages/engine/src/config/index.ts';
+import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { LedgerFullError } from '../../packages/engine/src/ledger/index.ts';
+import { createHostBackoff, recover } from '../../packages/engine/src/recovery/index.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fillDisk, fillerOf, mountTmpfs } from './harness/disks.ts';
 import {
@@ -102,7 +106,61 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect(typesOf(await expectWhole(project, runId))).toContain('dispatch.failed');
     expect((await project.caisson('diff', runId)).stdout).toContain('at-used');
   });
+
+  it('is adopted once there is room, if the disk was full when the next daemon came', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
+    const plain = createProject();
+    const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
+    onTestFinished(() => disk.remove());
+    const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
+    const { engine, runId } = left;
+    engine.beginAdopting();
+    fillDisk(disk.path);
+    // Its own timer, and whoever follows a run meanwhile: none of them may put it off.
+    for (let check = 0; check < 8; check += 1)
+      await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
+    expect(isGone(left.worker)).toBe(false);
+    rmSync(fillerOf(disk.path));
+    expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
+    await left.finish();
+  });
+
+  it('is adopted with the next check after an adoption that failed', async () => {
+    const project = createProject();
+    const { engine, runId, finish: end } = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { rooms, hosts, openPost: announce, clock, dispatcher } = engine;
+    const how = {
+      rooms,
+      hosts,
+      announce,
+      repairRefs: () => Promise.resolve(),
+      backoff: createHostBackoff(clock),
+    };
+    const full = new LedgerFullError(engine.ledger.file);
+    const failing = { ...how, adopt: () => Promise.reject(full) };
+    for (let check = 0; check < 8; check += 1) await expect(recover(failing)).rejects.toThrow(full);
+    expect(await recover({ ...how, adopt: dispatcher.adopt })).toMatchObject({ adopted: [runId] });
+    await end();
+  });
 });
+
+/** A run whose daemon was killed while its command waits, and this process as the next host of the project. */
+async function leaveWaiting(project: Project, stateDir: string) {
+  const killed = await serve(project);
+  const runId = await detachWaiting(project);
+  const files = join(stateDir, `worktrees/${runId}.1/files`);
+  await until('it waits', () => existsSync(join(files, 'at-used')), 20_000);
+  await killDaemon(killed);
+  const config = await loadConfig({ cwd: project.root, env: project.env, flags: { state: stateDir } });
+  const engine: Engine = createEngine(config, project.root, { isDaemon: true });
+  onTestFinished(() => engine.close());
+  const end = async (): Promise<void> => {
+    writeFileSync(join(files, 'used'), '');
+    await engine.dispatcher.active(runId)?.ended;
+    expect(typesOf(await expectWhole(project, runId))).toContain('dispatch.finished');
+  };
+  return { engine, runId, worker: workerOf(stateDir, runId), finish: end };
+}
 
 /** The same project with its state in another folder. */
 function withState(project: Project, stateDir: string): Project {

@@ -81,10 +81,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     callbacks.resume();
   };
   const backoff = createHostBackoff(base.clock);
-  const recoverDead = createRecovering(({ isRepeated = false, adopts = false, cancelled }) => {
+  let adopts = false;
+  const recoverDead = createRecovering(({ isRepeated = false, cancelled }) => {
     const how = { hosts, announce: openPost, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
-    return recover({ rooms, ...how, adopt: adopts ? dispatcher.adopt : null, ...options });
+    const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
+    return recover({ rooms, ...how, adopt, ...options });
   });
   const engine: Engine = {
     config,
@@ -97,6 +99,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     dispatcher,
     openPost,
     checkPost: async () => void (await (await post)?.check()),
+    beginAdopting: () => void (adopts = true),
     recover: recoverDead,
     close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post),
   };

@@ -111,7 +111,10 @@ test('streams that nobody has are a problem by name', async () => {
     const parts: Buffer[] = [];
     for await (const part of body) parts.push(part);
     expect([status, headers.get('content-type')]).toEqual([404, 'application/problem+json']);
-    expect(JSON.parse(Buffer.concat(parts).toString())).toMatchObject({ code: 'ATTACHMENT_GONE', status: 404 });
+    expect(JSON.parse(Buffer.concat(parts).toString())).toMatchObject({
+      code: 'ATTACHMENT_GONE',
+      status: 404,
+    });
   }
 });
 

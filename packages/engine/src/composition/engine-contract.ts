@@ -57,15 +57,13 @@ export interface Engine {
   openPost(): Promise<void>;
   /** Makes what it listens on again if it was removed. */
   checkPost(): Promise<void>;
+  /** This process is the daemon now: whoever asks for a recovery here, it drives the runs whose workers go on. */
+  beginAdopting(): void;
   /**
    * Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are
-   * skipped. `adopts`: for a daemon; it drives the runs whose workers go on. `cancelled`: this run is ended in any case.
+   * skipped. `cancelled`: this run is ended in any case.
    */
-  recover(options?: {
-    readonly isRepeated?: boolean;
-    readonly adopts?: boolean;
-    readonly cancelled?: string;
-  }): Promise<Recovered>;
+  recover(options?: { readonly isRepeated?: boolean; readonly cancelled?: string }): Promise<Recovered>;
   close(): Promise<void>;
 }
 

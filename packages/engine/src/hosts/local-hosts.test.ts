@@ -64,7 +64,10 @@ test('a host whose socket or folder was removed makes it again, and takes orders
   const hosts = createLocalHosts(stateDir);
   const post = await hosts.open('host_a', async () => ({ ok: true }), NOTHING);
   const folder = join(stateDir, 'runtime', 'hosts');
-  for (const remove of [() => rmSync(socketOf(stateDir, 'host_a')), () => rmSync(folder, { recursive: true })]) {
+  for (const remove of [
+    () => rmSync(socketOf(stateDir, 'host_a')),
+    () => rmSync(folder, { recursive: true }),
+  ]) {
     remove();
     await post.check();
     expect(await hosts.order('host_a', { kind: 'ping' })).toEqual({ ok: true });

@@ -72,6 +72,6 @@ async function checkSockets(engine: Engine, socket: DaemonSocket): Promise<void>
 
 /** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */
 async function recoverDead(engine: Engine): Promise<void> {
-  const { left } = await engine.recover({ isRepeated: true, adopts: true });
+  const { left } = await engine.recover({ isRepeated: true });
   if (left[0] !== undefined) throw left[0];
 }

@@ -83,7 +83,8 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
   // Before the socket is open; what fails is tried again by a timer, and reported by it.
-  await engine.recover({ adopts: true }).catch(() => undefined);
+  engine.beginAdopting();
+  await engine.recover().catch(() => undefined);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   const gate = createGate(() => life.phase() === 'serving');
   const life = openLife(engine, gate, {
