@@ -1,5 +1,5 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -123,6 +123,26 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     rmSync(fillerOf(disk.path));
     expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
     await left.finish();
+  });
+
+  it('goes on when the next daemon adopts it and cannot serve then, and is adopted by the one after that', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    await killDaemon(killed);
+    const socket = join(project.root, '.caisson/runtime/daemon.sock');
+    rmSync(socket);
+    mkdirSync(socket); // it cannot listen there
+    expect((await project.caisson('up', '-d')).code).not.toBe(0);
+    await untilAdopted(project, runId);
+    expect(isGone(workerOf(join(project.root, '.caisson'), runId))).toBe(false);
+    rmdirSync(socket);
+    await serve(project);
+    await untilAdopted(project, runId, 2);
+    letGo({ project }, runId, 'used');
+    await untilStatus(project, runId, 'done');
+    await expectWhole(project, runId);
   });
 
   it('is adopted with the next check after an adoption that failed', async () => {

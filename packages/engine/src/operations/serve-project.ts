@@ -5,7 +5,6 @@ import {
   definedOnly,
   type DaemonIdentity,
   type DaemonStatus,
-  type ReloadReport,
 } from '@caisson/protocol';
 import type { ApiHost } from '../api/index.ts';
 import { openHost } from '../caisson.ts';
@@ -26,15 +25,14 @@ import {
   type DaemonLife,
   type Gate,
   type LeaseRooms,
-  type SystemdNotifier,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
-import type { DaemonFace } from './daemon-face.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+import { reloadProject } from './reload-project.ts';
 import { serveResidents, type ServedResidents } from './serve-residents.ts';
 
 /** How many of its runs a daemon names when it is asked about itself. */
@@ -57,6 +55,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
   const { engine, caisson } = opened;
   const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
   const lease = leaseRoomsOf(engine);
+  const started: Undo[] = [];
   try {
     requireSafeListening(engine.config.api);
     const holder = await takeLease(lease, own);
@@ -66,26 +65,37 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve(opened, own, seals);
+    return await serve(opened, own, seals, started);
   } catch (error) {
+    for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
     await caisson.close();
     throw error;
   }
 }
 
+/** Ends what a daemon had started when it could not go on. */
+type Undo = () => Promise<void>;
+
 function leaseRoomsOf({ ledger, hosts }: Engine): LeaseRooms {
   return { ledger, isHostAlive: (hostId) => hosts.isAlive(hostId) };
 }
 
-async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWork): Promise<ServedProject> {
+async function serve(
+  opened: OpenedHost,
+  own: DaemonIdentity,
+  seals: RepeatedWork,
+  started: Undo[],
+): Promise<ServedProject> {
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
   // Before the socket is open; what fails is tried again by a timer, and reported by it.
+  started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
   engine.beginAdopting();
   await engine.recover().catch(() => undefined);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
+  started.push(() => notifier.stop());
   const gate = createGate(() => life.phase() === 'serving');
   const life = openLife(engine, gate, {
     close: () => close(),
@@ -101,13 +111,14 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     openCaisson: (env) => opened.forCaller({ cwd: engine.config.projectRoot, env }),
     isServing: () => life.phase() === 'serving',
   });
+  started.push(() => residents.stop());
   const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier, { residents, face: server.face }),
+    reload: () => reloadProject(caisson, notifier, { residents, face: server.face }),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };
@@ -117,6 +128,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
   const server = await openDaemonServer({ engine, host, control, warn });
+  started.push(() => server.stop());
   await server.face.reopen();
   let gone: Error | null = null;
   const endGone = (): void => {
@@ -202,47 +214,4 @@ function describeStatus(
     })),
     ...definedOnly({ drainsUntil: untilMs === null ? undefined : new Date(untilMs).toISOString() }),
   };
-}
-
-/**
- * Runs read the files when they are accepted, so most of it counts from the next run on. What the daemon itself was opened
- * with stays until it is started again.
- */
-const OPENED_WITH = [
-  'api',
-  'budget',
-  'callbacks',
-  'evidence',
-  'keys',
-  'limits.trash',
-  'questions',
-  'state',
-  'store',
-  'telemetry',
-];
-
-async function reload(
-  caisson: Caisson,
-  notifier: SystemdNotifier,
-  { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
-): Promise<ReloadReport> {
-  notifier.reloading();
-  const problem = face.renew(); // also where the configuration cannot be read
-  try {
-    const changes = await caisson.checkConfig();
-    const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
-    const replaced = await residents.reload();
-    return {
-      changes: [...changes],
-      needsRestart,
-      ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
-      ...(problem === null ? {} : { warnings: [problem] }),
-    };
-  } finally {
-    notifier.ready();
-  }
-}
-
-function isOpenedWith(key: string): boolean {
-  return OPENED_WITH.some((part) => key === part || key.startsWith(`${part}.`));
 }
