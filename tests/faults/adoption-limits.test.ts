@@ -1,5 +1,5 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -164,6 +164,14 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
   });
 });
 
+/** This process, as a host that may adopt. */
+async function openNextHost(project: Project, stateDir: string): Promise<Engine> {
+  const config = await loadConfig({ cwd: project.root, env: project.env, flags: { state: stateDir } });
+  const engine = createEngine(config, project.root, { isDaemon: true });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
 /** A run whose daemon was killed while its command waits, and this process as the next host of the project. */
 async function leaveWaiting(project: Project, stateDir: string) {
   const killed = await serve(project);
@@ -171,9 +179,7 @@ async function leaveWaiting(project: Project, stateDir: string) {
   const files = join(stateDir, `worktrees/${runId}.1/files`);
   await until('it waits', () => existsSync(join(files, 'at-used')), 20_000);
   await killDaemon(killed);
-  const config = await loadConfig({ cwd: project.root, env: project.env, flags: { state: stateDir } });
-  const engine: Engine = createEngine(config, project.root, { isDaemon: true });
-  onTestFinished(() => engine.close());
+  const engine = await openNextHost(project, stateDir);
   const end = async (): Promise<void> => {
     writeFileSync(join(files, 'used'), '');
     await engine.dispatcher.active(runId)?.ended;
@@ -208,6 +214,34 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
     letGo({ project }, runId, 'used');
     await untilStatus(project, runId, 'done');
     expect(typesOf(await expectWhole(project, runId))).not.toContain('run.adopted');
+  });
+
+  it('leaves a run that another host took over meanwhile: woken, it writes nothing of it and stops nothing', async () => {
+    const project = createProject();
+    const stateDir = join(project.root, '.caisson');
+    const frozen = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    const worker = workerOf(stateDir, runId);
+    process.kill(frozen, 'SIGSTOP');
+    const engine = await openNextHost(project, stateDir);
+    const { rooms, openPost: announce, dispatcher, hostId } = engine;
+    const hosts = { ...engine.hosts, isAlive: () => Promise.resolve(false), forget: () => undefined };
+    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    expect(await recover(how)).toMatchObject({ adopted: [runId] });
+    process.kill(frozen, 'SIGCONT');
+    const log = join(stateDir, 'runtime/daemon.log');
+    await until('it serves again', async () => (await project.caisson('status')).code === 0, 30_000);
+    letGo({ project }, runId, 'used');
+    await dispatcher.active(runId)?.ended;
+    const types = typesOf(await expectWhole(project, runId));
+    expect([types.filter((type) => type === 'run.adopted').length, types.at(-1)]).toEqual([
+      1,
+      'evidence.sealed',
+    ]);
+    expect([workerOf(stateDir, runId), engine.ledger.run(runId)?.host]).toEqual([worker, hostId]);
+    expect([isGone(frozen), types.includes('dispatch.finished')]).toEqual([false, true]);
+    expect(readFileSync(log, 'utf8')).not.toMatch(/ (?:interrupted|cancelled|error) after /);
   });
 
   it('is asked for as long as it would wait: then its run is settled, and the daemon serves meanwhile', async () => {
