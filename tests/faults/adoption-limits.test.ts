@@ -1,5 +1,5 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -143,6 +143,22 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     letGo({ project }, runId, 'used');
     await untilStatus(project, runId, 'done');
     await expectWhole(project, runId);
+  });
+
+  it('is not adopted where its project was moved meanwhile: it works at the old place', async () => {
+    const project = createProject();
+    const { engine, runId, worker } = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { hosts, openPost: announce, dispatcher } = engine;
+    const moved = join(project.root, '../moved');
+    const settings = { ...engine.rooms.settings, stateDir: moved };
+    mkdirSync(moved);
+    symlinkSync(join(project.root, '.caisson/runtime'), join(moved, 'runtime')); // its socket moved along
+    const rooms = { ...engine.rooms, settings };
+    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    expect(await recover(how)).toMatchObject({ adopted: [], settled: [runId] });
+    expect([isGone(worker), engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
+    const ending = engine.ledger.read({ runId, types: ['dispatch.failed'] })[0];
+    expect(ending?.data.failure.detail).toMatch(/works in .*, outside of .*moved/);
   });
 
   it('is adopted with the next check after an adoption that failed', async () => {
