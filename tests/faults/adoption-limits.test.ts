@@ -109,14 +109,14 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
 
   it('is adopted once there is room, if the disk was full when the next daemon came', async (context) => {
     if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
-    const plain = createProject();
+    const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '60000' } }); // it writes nothing meanwhile
     const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
     onTestFinished(() => disk.remove());
     const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
     const { engine, runId } = left;
     engine.beginAdopting();
     fillDisk(disk.path);
-    // Its own timer, and whoever follows a run meanwhile: none of them may put it off.
+    // The daemon's timer and each follower of a run check: none of them may delay it.
     for (let check = 0; check < 8; check += 1)
       await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
     expect(isGone(left.worker)).toBe(false);

@@ -42,10 +42,10 @@ export type * from './composition/engine-contract.ts';
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const base = openStorage(config, options);
-  const { hostId, bus, hosts, recorder } = base;
+  const { bus, hosts, recorder } = base;
   const env = readHostEnvironment();
   const services = openServices(config, env, base);
-  const { callbacks, approvals } = services;
+  const { callbacks } = services;
   const telemetry = openTelemetry({ ...base, ...services, config, env, version: options.version });
   recorder.listen(createBusPublisher(bus));
   recorder.listen((event) => {
@@ -68,22 +68,11 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     },
   );
   const dispatcher = createDispatcher(rooms);
-  let post: Promise<HostPost> | null = null;
-  const openPost = async (): Promise<void> => {
-    if (post !== null) return void (await post);
-    if (!base.hasFolder) throw new NoStateError(config.stateDir);
-    await (post = hosts.open(
-      hostId,
-      (order) => obeyOrder(order, { approvals, dispatcher, live: base.live }),
-      (order, gone) => reportLive(order, gone, base.feed),
-      { isInPlace: () => base.ledger.isThere(), warn: warnAs(bus, 'hosts') },
-    ));
-    callbacks.resume();
-  };
+  const post = createOwnPost(config, base, services, dispatcher);
   const backoff = createHostBackoff(base.clock);
   let adopts = false;
   const recoverDead = createRecovering(({ isRepeated = false, cancelled }) => {
-    const how = { hosts, announce: openPost, repairRefs: () => repairRecentRefs({ ...base, config }) };
+    const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
     return recover({ rooms, ...how, adopt, ...options });
@@ -97,13 +86,38 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     rooms,
     sealer,
     dispatcher,
-    openPost,
-    checkPost: async () => void (await (await post)?.check()),
+    openPost: post.open,
+    checkPost: post.check,
     beginAdopting: () => void (adopts = true),
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post),
+    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened()),
   };
   return engine;
+}
+
+/** Opened once, by the first that needs it. */
+function createOwnPost(
+  config: ResolvedConfig,
+  { hosts, hostId, hasFolder, live, feed, ledger, bus }: Base,
+  { approvals, callbacks }: ReturnType<typeof openServices>,
+  dispatcher: Dispatcher,
+) {
+  let post: Promise<HostPost> | null = null;
+  return {
+    async open(): Promise<void> {
+      if (post !== null) return void (await post);
+      if (!hasFolder) throw new NoStateError(config.stateDir);
+      await (post = hosts.open(
+        hostId,
+        (order) => obeyOrder(order, { approvals, dispatcher, live }),
+        (order, gone) => reportLive(order, gone, feed),
+        { isInPlace: () => ledger.isThere(), warn: warnAs(bus, 'hosts') },
+      ));
+      callbacks.resume();
+    },
+    check: async (): Promise<void> => void (await (await post)?.check()),
+    opened: () => post,
+  };
 }
 
 type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;

@@ -20,7 +20,7 @@ import { connectSocket } from './socket-connection.ts';
 const RUN = 'run_a';
 const ASKED = { writes: true, reads: true };
 
-/** A host whose one run prints when it is told to, and records what it printed. */
+/** A host with one run: the test lets it print, and what it prints is recorded. */
 async function openHost() {
   const clock = createManualClock();
   const accepted = Promise.withResolvers<void>();

@@ -57,7 +57,7 @@ export interface Engine {
   openPost(): Promise<void>;
   /** Makes what it listens on again if it was removed. */
   checkPost(): Promise<void>;
-  /** This process is the daemon now: whoever asks for a recovery here, it drives the runs whose workers go on. */
+  /** This process is the daemon now: every recovery here adopts the runs whose workers go on. */
   beginAdopting(): void;
   /**
    * Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are

@@ -65,7 +65,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve(opened, own, seals, started);
+    return await serve({ opened, own, seals, started });
   } catch (error) {
     for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
@@ -81,19 +81,18 @@ function leaseRoomsOf({ ledger, hosts }: Engine): LeaseRooms {
   return { ledger, isHostAlive: (hostId) => hosts.isAlive(hostId) };
 }
 
-async function serve(
-  opened: OpenedHost,
-  own: DaemonIdentity,
-  seals: RepeatedWork,
-  started: Undo[],
-): Promise<ServedProject> {
+interface Serving {
+  readonly opened: OpenedHost;
+  readonly own: DaemonIdentity;
+  readonly seals: RepeatedWork;
+  readonly started: Undo[];
+}
+
+async function serve({ opened, own, seals, started }: Serving): Promise<ServedProject> {
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
-  // Before the socket is open; what fails is tried again by a timer, and reported by it.
-  started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
-  engine.beginAdopting();
-  await engine.recover().catch(() => undefined);
+  await adoptAll(engine, started);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   started.push(() => notifier.stop());
   const gate = createGate(() => life.phase() === 'serving');
@@ -139,10 +138,7 @@ async function serve(
   const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
-    await residents.stop();
-    await timers.stop();
-    await server.face.close(life.phase() === 'stopping');
-    await server.stop();
+    await stopAll([residents, timers], server, life);
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
     await notifier.stop();
@@ -150,6 +146,23 @@ async function serve(
   };
   notifier.ready();
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
+}
+
+/** Before the socket is open; what fails is tried again by a timer, and reported by it. */
+async function adoptAll(engine: Engine, started: Undo[]): Promise<void> {
+  started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
+  engine.beginAdopting();
+  await engine.recover().catch(() => undefined);
+}
+
+async function stopAll(
+  parts: readonly { stop(): Promise<void> }[],
+  server: DaemonServer,
+  life: DaemonLife,
+): Promise<void> {
+  for (const part of parts) await part.stop();
+  await server.face.close(life.phase() === 'stopping');
+  await server.stop();
 }
 
 function openLife(
