@@ -234,7 +234,7 @@ describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => 
       0,
       'done',
       expect.stringMatching(
-        /^note: the daemon has version 10\.20\.30, and this is \S+ \(caisson down, then caisson up -d\); this command goes on without it\.\n$/,
+        /^note: the daemon has version 10\.20\.30, and this is \S+ \(caisson up -d --replace\); this command goes on without it\.\n$/,
       ),
     ]);
     expect(hostOf(project, runId)).not.toBe(hostOf(project, waiting));
@@ -290,6 +290,13 @@ describe('a command that goes without the daemon', { timeout: LIMIT_MS }, () => 
     };
     const unknown = { ...status, phase: 'dreaming' };
     expect(await refused(unknown, 'status')).toContain('has version 9.9.9');
+    const { code, stderr: noted } = await call(project, project.env, 'runs');
+    expect([code, noted]).toEqual([
+      0,
+      expect.stringMatching(
+        /^note: the daemon has another version, .* \(caisson up -d --replace\); this command goes on without it\.\n$/,
+      ),
+    ]);
     for (const words of [['down'], ['up', '-d']])
       expect(await refused(unknown, ...words)).toMatch(
         /^error: the daemon of this project has another version .*does not understand\. Replace it: .*--replace/,

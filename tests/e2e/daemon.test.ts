@@ -1,5 +1,5 @@
 /** A daemon of a project, with the built program: how it starts, carries out runs, and ends. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
@@ -211,6 +211,47 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect(said).toMatch(new RegExp(`Serving[^]*${runId} done after[^]*Stopping[^]*Ended\\.`));
   });
 
+  it('that takes long to start is waited for, and up -d names its log', async () => {
+    const project = createProject();
+    await project.run('--', 'true');
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    onTestFinished(() => db.close());
+    db.exec('BEGIN IMMEDIATE');
+    const up = project.start('up', '-d', '-o', 'json');
+    const ended = finish(up);
+    let said = '';
+    up.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until('it says so', () => /still starting; .*daemon-start\.\d+\.log/.test(said), 25_000).finally(
+      () => db.exec('ROLLBACK'),
+    );
+    const { code, stdout } = await ended;
+    const { pid } = JSON.parse(stdout) as DaemonStatus;
+    onTestFinished(() => endProcess(pid));
+    expect([code, isGone(pid)]).toEqual([0, false]);
+  });
+
+  it('that does not answer is asked by a signal to leave before it is killed, by up --replace', async () => {
+    const project = createProject();
+    await project.run('--', 'true');
+    const program = `process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('up')`;
+    const silent = spawn(process.execPath, ['-e', program]);
+    onTestFinished(() => void silent.kill('SIGKILL'));
+    await once(silent.stdout, 'data');
+    const identity = {
+      ...{ pid: silent.pid, startTime: readProcess(silent.pid ?? 0)?.startTime, hostId: 'host_silent' },
+      bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      ...{ version: '0.1.0', startedAt: '2026-01-01T00:00:00.000Z' },
+    };
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('daemon', 'lease', JSON.stringify(identity));
+    db.close();
+    const gone = once(silent, 'exit');
+    const { code, stdout } = await project.caisson('up', '-d', '--replace', '-o', 'json');
+    const { pid } = JSON.parse(stdout) as DaemonStatus;
+    onTestFinished(() => endProcess(pid));
+    expect([code, await gone]).toEqual([0, [7, null]]);
+  });
+
   it('that cannot start says why', async () => {
     const project = createProject({ config: 'workspace: { setup: "true" }\n', trusts: false });
     const asked = await project.caisson('up', '-d');
@@ -275,6 +316,29 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     renameSync(runtime, `${runtime}-away`);
     await until('it answers again', async () => (await project.caisson('status')).code === 0, 30_000);
     expect((await readStatus(project)).pid).toBe(pid);
+  });
+
+  it('whose folder of sockets was moved keeps its runs, for every other process too', async () => {
+    const { project, pid } = await serve(createProject({ config: 'limits: { concurrency: 1 }\n' }));
+    const { runId: working } = await startWaiting(project);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
+    const inProcess = async (): Promise<unknown[]> => {
+      const { stdout } = await project.caisson('runs', '--no-daemon', '-o', 'json');
+      const rows = JSON.parse(stdout) as { runId: string; status: string }[];
+      return [working, queued].map((run) => rows.find(({ runId }) => runId === run)?.status);
+    };
+    await until('it waits', async () => (await inProcess())[1] === 'queued');
+    const hosts = join(project.root, '.caisson/runtime/hosts');
+    process.kill(pid, 'SIGSTOP'); // it cannot notice it before the others look
+    renameSync(hosts, `${hosts}-away`);
+    expect(await inProcess()).toEqual(['running', 'queued']);
+    process.kill(pid, 'SIGCONT');
+    await until('it listens again', () => existsSync(hosts), 30_000);
+    // Ordered by another process, so that its host can be reached again, too.
+    expect(await project.caisson('cancel', '--no-daemon', working)).toMatchObject({ code: 0 });
+    const statusOf = async (run: string): Promise<string> => (await show(project, run)).status;
+    await until('it is cancelled', async () => (await statusOf(working)) === 'cancelled', 30_000);
+    await until('the next one is done', async () => (await statusOf(queued)) === 'done', 30_000);
   });
 
   it('reports what has changed in the configuration, what only a new one uses, and to systemd what it does', async () => {
@@ -387,6 +451,10 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     );
     process.kill(pid, 'SIGINT');
     await until('it stops', () => readLog(project).includes('Stopping'));
+    const down = project.start('down', '--now');
+    const left = finish(down);
+    down.stderr?.once('data', () => down.kill('SIGINT')); // it names what it waits for
+    expect((await left).stdout).toMatch(/^The daemon goes on stopping its runs\./);
     const saidMs = performance.now();
     await until('the next one is another one', () => performance.now() - saidMs > 300);
     process.kill(pid, 'SIGTERM');

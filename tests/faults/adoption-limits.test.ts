@@ -1,10 +1,14 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
+import { loadConfig } from '../../packages/engine/src/config/index.ts';
+import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { LedgerFullError } from '../../packages/engine/src/ledger/index.ts';
+import { createHostBackoff, recover } from '../../packages/engine/src/recovery/index.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fillDisk, fillerOf, mountTmpfs } from './harness/disks.ts';
 import {
@@ -102,7 +106,103 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect(typesOf(await expectWhole(project, runId))).toContain('dispatch.failed');
     expect((await project.caisson('diff', runId)).stdout).toContain('at-used');
   });
+
+  it('is adopted once there is room, if the disk was full when the next daemon came', async (context) => {
+    if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
+    const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '60000' } }); // it writes nothing meanwhile
+    const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
+    onTestFinished(() => disk.remove());
+    const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
+    const { engine, runId } = left;
+    engine.beginAdopting();
+    fillDisk(disk.path);
+    // The daemon's timer and each follower of a run check: none of them may delay it.
+    for (let check = 0; check < 8; check += 1)
+      await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
+    expect(isGone(left.worker)).toBe(false);
+    rmSync(fillerOf(disk.path));
+    expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
+    await left.finish();
+  });
+
+  it('goes on when the next daemon adopts it and cannot serve then, and is adopted by the one after that', async () => {
+    const project = createProject();
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    await killDaemon(killed);
+    const socket = join(project.root, '.caisson/runtime/daemon.sock');
+    rmSync(socket);
+    mkdirSync(socket); // it cannot listen there
+    expect((await project.caisson('up', '-d')).code).not.toBe(0);
+    await untilAdopted(project, runId);
+    expect(isGone(workerOf(join(project.root, '.caisson'), runId))).toBe(false);
+    rmdirSync(socket);
+    await serve(project);
+    await untilAdopted(project, runId, 2);
+    letGo({ project }, runId, 'used');
+    await untilStatus(project, runId, 'done');
+    await expectWhole(project, runId);
+  });
+
+  it('is not adopted where its project was moved meanwhile: it works at the old place', async () => {
+    const project = createProject();
+    const { engine, runId, worker } = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { hosts, openPost: announce, dispatcher } = engine;
+    const moved = join(project.root, '../moved');
+    const settings = { ...engine.rooms.settings, stateDir: moved };
+    mkdirSync(moved);
+    symlinkSync(join(project.root, '.caisson/runtime'), join(moved, 'runtime')); // its socket moved along
+    const rooms = { ...engine.rooms, settings };
+    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    expect(await recover(how)).toMatchObject({ adopted: [], settled: [runId] });
+    expect([isGone(worker), engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
+    const ending = engine.ledger.read({ runId, types: ['dispatch.failed'] })[0];
+    expect(ending?.data.failure.detail).toMatch(/works in .*, outside of .*moved/);
+  });
+
+  it('is adopted with the next check after an adoption that failed', async () => {
+    const project = createProject();
+    const { engine, runId, finish: end } = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { rooms, hosts, openPost: announce, clock, dispatcher } = engine;
+    const how = {
+      rooms,
+      hosts,
+      announce,
+      repairRefs: () => Promise.resolve(),
+      backoff: createHostBackoff(clock),
+    };
+    const full = new LedgerFullError(engine.ledger.file);
+    const failing = { ...how, adopt: () => Promise.reject(full) };
+    for (let check = 0; check < 8; check += 1) await expect(recover(failing)).rejects.toThrow(full);
+    expect(await recover({ ...how, adopt: dispatcher.adopt })).toMatchObject({ adopted: [runId] });
+    await end();
+  });
 });
+
+/** This process, as a host that may adopt. */
+async function openNextHost(project: Project, stateDir: string): Promise<Engine> {
+  const config = await loadConfig({ cwd: project.root, env: project.env, flags: { state: stateDir } });
+  const engine = createEngine(config, project.root, { isDaemon: true });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+/** A run whose daemon was killed while its command waits, and this process as the next host of the project. */
+async function leaveWaiting(project: Project, stateDir: string) {
+  const killed = await serve(project);
+  const runId = await detachWaiting(project);
+  const files = join(stateDir, `worktrees/${runId}.1/files`);
+  await until('it waits', () => existsSync(join(files, 'at-used')), 20_000);
+  await killDaemon(killed);
+  const engine = await openNextHost(project, stateDir);
+  const end = async (): Promise<void> => {
+    writeFileSync(join(files, 'used'), '');
+    await engine.dispatcher.active(runId)?.ended;
+    expect(typesOf(await expectWhole(project, runId))).toContain('dispatch.finished');
+  };
+  return { engine, runId, worker: workerOf(stateDir, runId), finish: end };
+}
 
 /** The same project with its state in another folder. */
 function withState(project: Project, stateDir: string): Project {
@@ -130,6 +230,34 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
     letGo({ project }, runId, 'used');
     await untilStatus(project, runId, 'done');
     expect(typesOf(await expectWhole(project, runId))).not.toContain('run.adopted');
+  });
+
+  it('leaves a run that another host took over meanwhile: woken, it writes nothing of it and stops nothing', async () => {
+    const project = createProject();
+    const stateDir = join(project.root, '.caisson');
+    const frozen = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    const worker = workerOf(stateDir, runId);
+    process.kill(frozen, 'SIGSTOP');
+    const engine = await openNextHost(project, stateDir);
+    const { rooms, openPost: announce, dispatcher, hostId } = engine;
+    const hosts = { ...engine.hosts, isAlive: () => Promise.resolve(false), forget: () => undefined };
+    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    expect(await recover(how)).toMatchObject({ adopted: [runId] });
+    process.kill(frozen, 'SIGCONT');
+    const log = join(stateDir, 'runtime/daemon.log');
+    await until('it serves again', async () => (await project.caisson('status')).code === 0, 30_000);
+    letGo({ project }, runId, 'used');
+    await dispatcher.active(runId)?.ended;
+    const types = typesOf(await expectWhole(project, runId));
+    expect([types.filter((type) => type === 'run.adopted').length, types.at(-1)]).toEqual([
+      1,
+      'evidence.sealed',
+    ]);
+    expect([workerOf(stateDir, runId), engine.ledger.run(runId)?.host]).toEqual([worker, hostId]);
+    expect([isGone(frozen), types.includes('dispatch.finished')]).toEqual([false, true]);
+    expect(readFileSync(log, 'utf8')).not.toMatch(/ (?:interrupted|cancelled|error) after /);
   });
 
   it('is asked for as long as it would wait: then its run is settled, and the daemon serves meanwhile', async () => {

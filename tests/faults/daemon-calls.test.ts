@@ -6,6 +6,9 @@ import { PassThrough } from 'node:stream';
 import { createCaisson, type Caisson } from 'caisson';
 import type { DaemonStatus } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
+import { callForBytes } from '../../packages/engine/src/api/call.ts';
+import { OPERATIONS, type Operation } from '../../packages/engine/src/api/operations.ts';
+import { connectSocket } from '../../packages/engine/src/api/socket-connection.ts';
 import { createProject } from '../e2e/project.ts';
 
 const LIMIT_MS = 120_000;
@@ -19,7 +22,7 @@ async function drain(values: AsyncIterable<unknown>): Promise<number> {
   return count;
 }
 
-async function open(): Promise<{ caisson: Caisson; kill: () => void }> {
+async function open(): Promise<{ caisson: Caisson; root: string; kill: () => void }> {
   const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
   const { stdout } = await project.caisson('up', '-d', '-o', 'json');
   const { pid } = JSON.parse(stdout) as DaemonStatus;
@@ -35,7 +38,7 @@ async function open(): Promise<{ caisson: Caisson; kill: () => void }> {
     for (const runId of readRunning(await project.caisson('runs', '-o', 'json')))
       await project.caisson('cancel', '--force', runId);
   });
-  return { caisson, kill };
+  return { caisson, root: project.root, kill };
 }
 
 function readRunning({ stdout }: { stdout: string }): string[] {
@@ -104,5 +107,61 @@ it.each([0, 3, 20])(
       'DAEMON_GONE',
       'DAEMON_GONE',
     ]);
+  },
+);
+
+/** One value for each member of an input that has to be given: it is enough for every operation, or the call says USAGE. */
+const GIVEN: Readonly<Record<string, unknown>> = {
+  ...{ text: 'again', body: 'hello', question: 'question_none', answer: 'this', approval: 'approval_none' },
+  ...{
+    decision: 'deny',
+    session: 'team',
+    namespace: 'main',
+    key: 'port',
+    value: 1,
+    path: 'report',
+    name: 'stdout',
+  },
+  ...{
+    kind: 'agents',
+    reference: 'nobody',
+    folder: '.',
+    token: 'token_none',
+    scopes: ['read'],
+    expiresInMs: null,
+  },
+  ...{ sense: 'none', resident: 'none', workflow: 'none', thread: 'thread_none' },
+};
+
+function inputOf({ input }: Operation<unknown, unknown>, given: Readonly<Record<string, unknown>>): object {
+  const { shape } = input() as unknown as { shape: Record<string, unknown> };
+  return Object.fromEntries(
+    Object.keys(shape).flatMap((name) => (name in given ? [[name, given[name]]] : [])),
+  );
+}
+
+it(
+  'every operation that there is ends when its daemon is killed: with an answer, or an error by name',
+  { timeout: LIMIT_MS },
+  async () => {
+    const { caisson, root, kill } = await open();
+    const ended = await (await caisson.dispatch({ runtime: 'command', argv: ['true'] })).ended;
+    const connection = connectSocket(join(root, '.caisson/runtime/daemon.sock'));
+    onTestFinished(() => connection.close());
+    const given = { ...GIVEN, run: ended.runId, caller: { cwd: root, env: {} }, to: join(root, 'taken') };
+    const calls = Object.entries(OPERATIONS).map(async ([name, any]) => {
+      const operation = any as unknown as Operation<object, unknown>;
+      return [
+        name,
+        await outcomeOf(callForBytes(connection, operation, inputOf(any as never, given))),
+      ] as const;
+    });
+    setTimeout(kill, 20);
+    const outcomes = await Promise.all(calls);
+    const isNamed = (how: string): boolean =>
+      how === 'answered' || (/^[A-Z_]+$/.test(how) && how !== 'USAGE');
+    expect(outcomes.filter(([, how]) => !isNamed(how))).toEqual([]);
+    expect(outcomes.length).toBe(Object.keys(OPERATIONS).length);
+    expect(outcomes.map(([, how]) => how)).toContain('DAEMON_GONE');
   },
 );

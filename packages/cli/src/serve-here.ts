@@ -17,6 +17,11 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
   let order: StopOrder | null = null;
   const forgetSignals = onStopSignals(({ signal, force }) => {
     order ??= signal === 'SIGINT' ? { now: true } : { leave: true };
+    if (force && served === null) {
+      // It only starts: what it has adopted waits for the next daemon, as after a kill.
+      say(output, 'Forcing.');
+      process.exit(EXIT_CODES.cancelled);
+    }
     say(output, force ? 'Forcing.' : 'now' in order ? STOPPING : LEAVING);
     if (force) served?.force();
     else served?.stop(order);

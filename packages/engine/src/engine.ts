@@ -14,6 +14,7 @@ import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder, reportLive } from './composition/obey-order.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
+import { openHosts } from './composition/open-hosts.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
 import { createLiveStates } from './composition/live-states.ts';
 import { openStore } from './composition/open-store.ts';
@@ -28,7 +29,7 @@ import { repairRecentRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
-import { createLocalHosts, type HostPost } from './hosts/index.ts';
+import type { HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
@@ -41,10 +42,10 @@ export type * from './composition/engine-contract.ts';
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const base = openStorage(config, options);
-  const { hostId, bus, hosts, recorder } = base;
+  const { bus, hosts, recorder } = base;
   const env = readHostEnvironment();
   const services = openServices(config, env, base);
-  const { callbacks, approvals } = services;
+  const { callbacks } = services;
   const telemetry = openTelemetry({ ...base, ...services, config, env, version: options.version });
   recorder.listen(createBusPublisher(bus));
   recorder.listen((event) => {
@@ -67,22 +68,14 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     },
   );
   const dispatcher = createDispatcher(rooms);
-  let post: Promise<HostPost> | null = null;
-  const openPost = async (): Promise<void> => {
-    if (post !== null) return void (await post);
-    if (!base.hasFolder) throw new NoStateError(config.stateDir);
-    await (post = hosts.open(
-      hostId,
-      (order) => obeyOrder(order, { approvals, dispatcher, live: base.live }),
-      (order, gone) => reportLive(order, gone, base.feed),
-    ));
-    callbacks.resume();
-  };
+  const post = createOwnPost(config, base, services, dispatcher);
   const backoff = createHostBackoff(base.clock);
-  const recoverDead = createRecovering(({ isRepeated = false, adopts = false, cancelled }) => {
-    const how = { hosts, announce: openPost, repairRefs: () => repairRecentRefs({ ...base, config }) };
+  let adopts = false;
+  const recoverDead = createRecovering(({ isRepeated = false, cancelled }) => {
+    const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
-    return recover({ rooms, ...how, adopt: adopts ? dispatcher.adopt : null, ...options });
+    const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
+    return recover({ rooms, ...how, adopt, ...options });
   });
   const engine: Engine = {
     config,
@@ -93,11 +86,38 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     rooms,
     sealer,
     dispatcher,
-    openPost,
+    openPost: post.open,
+    checkPost: post.check,
+    beginAdopting: () => void (adopts = true),
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post),
+    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened()),
   };
   return engine;
+}
+
+/** Opened once, by the first that needs it. */
+function createOwnPost(
+  config: ResolvedConfig,
+  { hosts, hostId, hasFolder, live, feed, ledger, bus }: Base,
+  { approvals, callbacks }: ReturnType<typeof openServices>,
+  dispatcher: Dispatcher,
+) {
+  let post: Promise<HostPost> | null = null;
+  return {
+    async open(): Promise<void> {
+      if (post !== null) return void (await post);
+      if (!hasFolder) throw new NoStateError(config.stateDir);
+      await (post = hosts.open(
+        hostId,
+        (order) => obeyOrder(order, { approvals, dispatcher, live }),
+        (order, gone) => reportLive(order, gone, feed),
+        { isInPlace: () => ledger.isThere(), warn: warnAs(bus, 'hosts') },
+      ));
+      callbacks.resume();
+    },
+    check: async (): Promise<void> => void (await (await post)?.check()),
+    opened: () => post,
+  };
 }
 
 type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;
@@ -136,7 +156,7 @@ function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus(
     store,
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
-    hosts: createLocalHosts(config.stateDir),
+    hosts: openHosts(config.stateDir, ledger),
     workspaces: createWorkspaces({ home, userState, stamp: state.stamp }),
   };
 }

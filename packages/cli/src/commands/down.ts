@@ -16,7 +16,7 @@ export const command = defineCommand({
   about:
     'The daemon accepts nothing more, lets its running and waiting runs finish, and ends. Runs that have not ended in time\n' +
     'are stopped: their work is kept, and they can be continued. Ctrl-C ends only the waiting here: the daemon goes on\n' +
-    'draining, and caisson status shows it. Without a daemon there is nothing to do, and that is no error.',
+    'ending, and caisson status shows it. Without a daemon there is nothing to do, and that is no error.',
   options: {
     drain: {
       type: 'string',
@@ -70,7 +70,7 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
         ? ended.some(({ status }) => status === 'running')
           ? 'The daemon has ended. Agents that were at work go on for a while: caisson up -d adopts them.'
           : 'The daemon has ended.'
-        : 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';
+        : describeLeftAlone(order);
     output.result({ outcome, runs: ended, residents, threads }, () => [
       text,
       ...ended.map(describeEnded),
@@ -84,6 +84,13 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
   } finally {
     forgetSignals();
   }
+}
+
+/** Ctrl-C ended only the waiting. */
+function describeLeftAlone(order: StopOrder): string {
+  if ('now' in order) return 'The daemon goes on stopping its runs. caisson status shows it.';
+  if ('leave' in order) return 'The daemon goes on ending, and leaves its agents. caisson status shows it.';
+  return 'The daemon goes on draining. caisson status shows it, and caisson down --now ends it.';
 }
 
 /** Senses watch nothing without a daemon; threads are records, and the next one goes on with them. */

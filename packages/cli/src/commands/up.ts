@@ -58,7 +58,11 @@ export const command = defineCommand({
       if (replaced !== null) output.note(`note: ended ${replaced.daemon}${describeLeft(replaced)}`);
     }
     if (detach) {
-      const status = await startDaemon({ entry, stateDir });
+      const status = await startDaemon({
+        entry,
+        stateDir,
+        onSlow: (log) => output.note(`note: the daemon is still starting; what it does: ${log}`),
+      });
       output.result(status, () => describeStarted(status));
       return EXIT_CODES.finished;
     }

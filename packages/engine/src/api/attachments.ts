@@ -1,20 +1,35 @@
 /** The streams of callers around their plain commands: opened by a dispatch, fetched and fed by two requests of its caller. */
 import { PassThrough, type Readable } from 'node:stream';
 import { once } from 'node:events';
-import { encodeFrameHead, type OutputName } from '@caisson/protocol';
+import { CaissonError, encodeFrameHead, type OutputName } from '@caisson/protocol';
 import type { Attachment } from '../admission/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Clock } from '@caisson/ground';
 
-/** A caller that has not come for its streams by then is gone: its command is not held up. */
+/** Once a caller has the answer to its dispatch: one that has not come for its streams by then does not hold up its command. */
 const OPEN_WITHIN_MS = 10_000;
+
+/** There is no such attachment, another request has it, or its caller came too late. */
+export class AttachmentGoneError extends CaissonError {
+  readonly code = 'ATTACHMENT_GONE';
+
+  constructor(id: string) {
+    super(`the streams of ${id} are not open (any more)`, {
+      remedy: 'What the command prints is recorded: caisson logs RUN.',
+    });
+  }
+}
 
 export interface Attachments {
   open(asked: AskedStreams): { readonly id: string; readonly attachment: Attachment };
-  /** What the command prints, in frames; null if there is no such attachment, or another request has it. */
-  output(id: string): Readable | null;
-  /** Passes on what the caller sends, until it ends. */
-  feed(id: string, input: Readable): Promise<boolean>;
+  /** Its run is accepted: from now on it is dropped if its caller does not come for it in time. */
+  expectReader(id: string): void;
+  /** There is no run. */
+  drop(id: string): void;
+  /** What the command prints, in frames. Throws AttachmentGoneError. */
+  output(id: string): Readable;
+  /** Passes on what the caller sends, until it ends. Throws AttachmentGoneError. */
+  feed(id: string, input: Readable): Promise<void>;
   /** The run has ended: what was printed can still be fetched, and nothing more comes. */
   end(id: string): void;
 }
@@ -35,7 +50,7 @@ export function createAttachments(clock: Clock): Attachments {
   const all = new Map<string, Open>();
   const drop = (id: string): void => {
     const open = all.get(id);
-    if (open === undefined || open.isFetched) return;
+    if (open === undefined) return;
     all.delete(id);
     open.output.destroy();
     open.input?.end();
@@ -51,22 +66,27 @@ export function createAttachments(clock: Clock): Attachments {
       open.output.on('error', () => undefined); // its reader is gone
       open.input?.on('error', () => undefined);
       all.set(id, open);
-      if (asked.writes) clock.setTimer(OPEN_WITHIN_MS, () => drop(id));
       return { id, attachment: toAttachment(open, asked) };
     },
+    expectReader(id) {
+      clock.setTimer(OPEN_WITHIN_MS, () => {
+        if (all.get(id)?.isFetched === false) drop(id);
+      });
+    },
+    drop,
     output(id) {
       const open = all.get(id);
-      if (open === undefined || open.isFetched) return null;
+      if (open === undefined || open.isFetched) throw new AttachmentGoneError(id);
       open.isFetched = true;
       return open.output;
     },
     async feed(id, input) {
       const target = all.get(id)?.input;
-      if (target === null || target === undefined) return false;
+      if (target === null || target === undefined) throw new AttachmentGoneError(id);
+      if (target.closed) return; // the command has ended, or reads no more
       input.on('error', () => target.end()); // the caller is gone: an end of file
       input.pipe(target);
       await once(target, 'close').catch(() => undefined);
-      return true;
     },
     end(id) {
       const open = all.get(id);

@@ -49,13 +49,12 @@ export function createApi(host: ApiHost, attachments: Attachments, entrance: Ent
 function serveAttachments(api: Api, attachments: Attachments): void {
   api.get('/v1/attachments/:attachment/output', async (context) => {
     const output = attachments.output(context.req.param('attachment'));
-    if (output === null) return context.body(null, 404);
     await sendStream(context.env.outgoing, 'application/octet-stream', output);
     return RESPONSE_ALREADY_SENT;
   });
   api.post('/v1/attachments/:attachment/input', async (context) => {
-    const isTaken = await attachments.feed(context.req.param('attachment'), context.env.incoming);
-    return context.body(null, isTaken ? 204 : 404);
+    await attachments.feed(context.req.param('attachment'), context.env.incoming);
+    return context.body(null, 204);
   });
 }
 
@@ -160,9 +159,10 @@ async function dispatch(
   try {
     const handle = await caisson.dispatch(request, attachment);
     void handle.ended.catch(() => undefined).finally(() => attachments.end(id));
+    attachments.expectReader(id);
     return { ...describe(handle), attachment: id };
   } catch (error) {
-    attachments.end(id);
+    attachments.drop(id);
     throw error;
   }
 }

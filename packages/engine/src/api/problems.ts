@@ -11,6 +11,7 @@ const STATUS: Readonly<Record<string, number>> = {
   POLICY_DENIED: 403,
   RUN_NOT_FOUND: 404,
   UNKNOWN_NAME: 404,
+  ATTACHMENT_GONE: 404,
   RUN_AMBIGUOUS: 409,
   INTERNAL: 500,
 };

@@ -1,7 +1,7 @@
 /** A run that the host drives, for the process that asked for it. */
 import { createFrameReader, type Caller, type DispatchRequest } from '@caisson/protocol';
 import type { Attachment, RunHandle } from '../admission/index.ts';
-import { call, callForEvents, parseProblem, readAll } from './call.ts';
+import { call, callForChunks, callForEvents, parseProblem, readAll } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
 import { DaemonGoneError, toThrown } from './problems.ts';
@@ -27,7 +27,7 @@ export async function dispatchRemote(
   const dispatched = JSON.parse(read.toString('utf8')) as Dispatched;
   const handle = createRemoteHandle(connection, dispatched.runId);
   const over = new AbortController();
-  const streams = startStreams(connection, dispatched.attachment, attachment, over);
+  const streams = startStreams(connection, dispatched, attachment, over);
   // What the command printed last is passed on before the run has ended for its caller.
   const ended = Promise.all([handle.ended, streams])
     .then(([result]) => result)
@@ -65,7 +65,7 @@ export function createRemoteHandle(connection: Connection, runId: string): RunHa
 
 async function startStreams(
   connection: Connection,
-  attachment: string | undefined,
+  { runId, attachment }: Dispatched,
   { write, input }: Attachment,
   over: AbortController,
 ): Promise<void> {
@@ -76,9 +76,25 @@ async function startStreams(
     void connection
       .request({ method: 'POST', path: `${path}/input`, body: input, signal })
       .then(readAll)
-      .catch(() => input.unpipe());
+      .catch(() => undefined)
+      .finally(() => input.unpipe()); // nobody reads it any more
   if (write === undefined) return;
+  const { status, body } = await connection.request({ method: 'GET', path: `${path}/output` });
+  if (status >= 400) return await writeRecorded(connection, runId, write);
   const readFrames = createFrameReader();
-  const { body } = await connection.request({ method: 'GET', path: `${path}/output` });
   for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, [bytes]);
+}
+
+/** We came too late for the streams, as after Ctrl-Z: what the command printed is in its log all the same. */
+async function writeRecorded(
+  connection: Connection,
+  run: string,
+  write: NonNullable<Attachment['write']>,
+): Promise<void> {
+  await Promise.all(
+    (['stdout', 'stderr'] as const).map(async (name) => {
+      for await (const bytes of callForChunks(connection, OPERATIONS.followLog, { run, name }))
+        await write(name, [bytes]);
+    }),
+  );
 }

@@ -45,6 +45,8 @@ export async function adoptAttempt(
     ...adoption,
   });
   const events = await rooms.ledger.readRun(runId);
+  if (entry.leave.signal.aborted) worker.stdout.destroy(); // meanwhile: it waits for the next host again
+  entry.leave.signal.throwIfAborted();
   entry.isAdopting = false;
   entry.workerStartedMs = rooms.clock.monotonicMs() - handover.elapsedMs; // AT3
   const run: FollowedRun = {
@@ -81,6 +83,7 @@ async function takeOver(
   const claim = { kind: 'adopt', version: ADOPTION_VERSION, nonce, epoch, hostPid: process.pid } as const;
   const untilMs = clock.monotonicMs() + withinMs;
   for (;;) {
+    leave.signal.throwIfAborted(); // it may have been before we came here
     try {
       return await compute.adopt(handle, socket, claim, leave.signal);
     } catch (error) {

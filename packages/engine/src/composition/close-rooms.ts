@@ -13,7 +13,7 @@ const LAST_EXPORT_MS = 1000;
 
 /** In this order: no warning comes after its listener is gone. */
 export async function closeRooms(
-  engine: Omit<Engine, 'config' | 'env' | 'openPost' | 'recover' | 'close'>,
+  engine: Omit<Engine, 'config' | 'env' | 'openPost' | 'checkPost' | 'beginAdopting' | 'recover' | 'close'>,
   post: Promise<HostPost> | null,
 ): Promise<void> {
   const { bus, dispatcher, rooms, callbacks, sealer, mirror, telemetry, recorder, ledger, feed } = engine;

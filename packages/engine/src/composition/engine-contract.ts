@@ -55,15 +55,15 @@ export interface Engine {
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only reads never does. Throws NoStateError without a state folder. */
   openPost(): Promise<void>;
+  /** Makes what it listens on again if it was removed. */
+  checkPost(): Promise<void>;
+  /** This process is the daemon now: every recovery here adopts the runs whose workers go on. */
+  beginAdopting(): void;
   /**
    * Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are
-   * skipped. `adopts`: for a daemon; it drives the runs whose workers go on. `cancelled`: this run is ended in any case.
+   * skipped. `cancelled`: this run is ended in any case.
    */
-  recover(options?: {
-    readonly isRepeated?: boolean;
-    readonly adopts?: boolean;
-    readonly cancelled?: string;
-  }): Promise<Recovered>;
+  recover(options?: { readonly isRepeated?: boolean; readonly cancelled?: string }): Promise<Recovered>;
   close(): Promise<void>;
 }
 

@@ -24,6 +24,7 @@ export interface Opening {
 const PURPOSE = 'daemon';
 /** A daemon that was stopped accepts connections and says nothing. */
 const HELLO_WITHIN_MS = 2_000;
+const REPLACE = 'caisson up -d --replace';
 
 export function daemonSocket(stateDir: string): string {
   return join(stateDir, 'runtime', 'daemon.sock');
@@ -61,20 +62,31 @@ async function findObjection(
 ): Promise<string | null> {
   const nonce = makeNonce();
   const signal = AbortSignal.timeout(HELLO_WITHIN_MS);
-  let introduced: HostIntroduction;
+  let answer = '';
   try {
     const { body } = await connection.request({ method: 'GET', path: `/v1/hello?nonce=${nonce}`, signal });
     const parts: Buffer[] = [];
     for await (const part of body) parts.push(part);
-    introduced = HostIntroduction.parse(JSON.parse(Buffer.concat(parts).toString('utf8')));
+    answer = Buffer.concat(parts).toString('utf8');
   } catch {
     return signal.aborted ? `the daemon does not answer within ${HELLO_WITHIN_MS / 1000} s` : 'gone';
   }
+  const introduced = readIntroduction(answer);
+  if (introduced === null)
+    return `the daemon has another version, whose answer this one (${version}) does not understand (${REPLACE})`;
   if (!isSignedWith(state.secret, { purpose: PURPOSE, text: nonce }, introduced.proof))
     return 'what listens on the socket of the daemon is not a daemon of this state folder';
   if (introduced.version !== version)
-    return `the daemon has version ${introduced.version}, and this is ${version} (caisson down, then caisson up -d)`;
+    return `the daemon has version ${introduced.version}, and this is ${version} (${REPLACE})`;
   return null;
+}
+
+function readIntroduction(answer: string): HostIntroduction | null {
+  try {
+    return HostIntroduction.parse(JSON.parse(answer));
+  } catch {
+    return null;
+  }
 }
 
 /** From the kernel itself: a client need not load `node:crypto`. */

@@ -26,6 +26,7 @@ export async function adoptWorker(
   const giveUp = (): void => void socket.destroy();
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
+    signal?.throwIfAborted(); // while we connected
     socket.write(encodeNdjson(claim));
     const handover = await readHandover(socket);
     return { worker: describeAdopted(handle, socket), handover };

@@ -17,6 +17,7 @@ KillMode=process
 Delegate=yes
 Restart=on-failure
 WatchdogSec=60
+TimeoutStartSec=infinity
 TimeoutStopSec=120
 
 [Install]

@@ -15,7 +15,8 @@ export interface UnitOptions {
   readonly stateDir: string | null;
 }
 
-/** `KillMode=process`: the daemon ends what it started. `NotifyAccess=all`: a helper of ours sends the notices. */
+/** `KillMode=process`: the daemon ends what it started. `NotifyAccess=all`: a helper of ours sends the notices.
+ * A start waits for what it must: settling what a dead host left may take long. */
 export function formatUnit({ node, entry, projectRoot, stateDir }: UnitOptions): string {
   const command = [node, entry];
   const state = stateDir === null ? [] : ['--state-dir', stateDir];
@@ -32,6 +33,7 @@ KillMode=process
 Delegate=yes
 Restart=on-failure
 WatchdogSec=60
+TimeoutStartSec=infinity
 TimeoutStopSec=120
 
 [Install]

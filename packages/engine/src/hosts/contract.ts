@@ -1,6 +1,7 @@
 /**
  * Which processes own runs of this project, and how to send them orders.
- * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means dead.
+ * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives, and makes it again when it was removed;
+ *     connection refused means dead, unless it is the daemon of the project and its process lives.
  * H2  Orders (cancel, send, approve) go to the host that owns the run; no other process touches its worker.
  * H3  While it lives it sets some space aside, for endings that must be recorded on a disk that its own runs filled.
  * H4  Any process of the user may follow a host: it gets what happens there, live, and can neither slow the host nor
@@ -19,12 +20,27 @@ export type FollowHost = (order: FollowOrder, gone: AbortSignal) => AsyncIterabl
 
 export interface HostPost {
   readonly hostId: string;
+  /** Makes the socket again if it was removed. It is noticed by itself, too, where only the socket was. */
+  check(): Promise<void>;
+  /** Resolves when no connection is left; none holds it up for long. */
   stop(): Promise<void>;
+}
+
+export interface PostOptions {
+  /** Whether the state folder is still at its path: in a project that was moved, nothing is made at the old place. */
+  isInPlace?(): boolean;
+  warn?(message: string): void;
 }
 
 export interface Hosts {
   /** Starts to listen; `obey` carries out every order, and `follow` is what followers get. */
-  open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>, follow: FollowHost): Promise<HostPost>;
+  open(
+    hostId: string,
+    obey: (order: HostOrder) => Promise<HostReply>,
+    follow: FollowHost,
+    how?: PostOptions,
+  ): Promise<HostPost>;
+  /** Its socket is open, or its process is known to live. */
   isAlive(hostId: string): Promise<boolean>;
   /** Hosts whose socket is at least this old; a younger one may be opening. */
   list(olderThanMs: number): string[];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -56,6 +56,45 @@ test('an order with a limit of its own does not wait longer for a host that does
   expect(performance.now() - begun).toBeLessThan(5000);
   answer.resolve({ ok: true });
   expect(await hosts.order('host_a', order)).toEqual({ ok: true });
+  await post.stop();
+});
+
+test('a host whose socket or folder was removed makes it again, and takes orders there', async () => {
+  const stateDir = createStateDir();
+  const hosts = createLocalHosts(stateDir);
+  const post = await hosts.open('host_a', async () => ({ ok: true }), NOTHING);
+  const folder = join(stateDir, 'runtime', 'hosts');
+  for (const remove of [
+    () => rmSync(socketOf(stateDir, 'host_a')),
+    () => rmSync(folder, { recursive: true }),
+  ]) {
+    remove();
+    await post.check();
+    expect(await hosts.order('host_a', { kind: 'ping' })).toEqual({ ok: true });
+  }
+  expect(readdirSync(folder)).toContain('host_a.reserve-a');
+  await post.stop();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a host that is known to live is alive without its socket', async () => {
+  const hosts = createLocalHosts(createStateDir(), (hostId) => hostId === 'host_a');
+  expect([await hosts.isAlive('host_a'), await hosts.isAlive('host_b')]).toEqual([true, false]);
+});
+
+test('the end of a host waits for no connection that brings no order, or takes no answer', async () => {
+  const stateDir = createStateDir();
+  const hosts = createLocalHosts(stateDir);
+  const post = await hosts.open('host_a', async () => ({ ok: true }), NOTHING);
+  const open = ['', '{"kind":"ping"}\n'].map((line) => {
+    const socket = connect({ path: socketOf(stateDir, 'host_a'), allowHalfOpen: true });
+    socket.write(line);
+    return socket;
+  });
+  onTestFinished(() => open.forEach((socket) => socket.destroy()));
+  await Promise.all(open.map((socket) => once(socket, 'connect')));
+  const [answer] = (await once(open[1] as Socket, 'data')) as [Buffer];
+  expect(answer.toString()).toBe('{"ok":true}\n');
   await post.stop();
 });
 

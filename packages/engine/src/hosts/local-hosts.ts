@@ -1,24 +1,27 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { removeFileSync, isListening, listenPrivately, throughFolder } from '@caisson/ground';
+import { isListening, throughFolder } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
-import type { FollowHost, HostOrder, HostReply, Hosts } from './contract.ts';
-import { giveBack, givePartBack, setAside } from './disk-reserve.ts';
+import type { HostOrder, HostReply, Hosts } from './contract.ts';
+import { givePartBack } from './disk-reserve.ts';
 import { HostUnreachableError } from './errors.ts';
 import { followHost } from './follow-host.ts';
-import { createFollowers, type Followers } from './followers.ts';
-import { AnyOrder } from './orders.ts';
 import { HOST_ID } from './host-id.ts';
+import { openPost, removeTraces } from './open-post.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
 
-export function createLocalHosts(stateDir: string): Hosts {
+/** `isServing`: whether a host lives by what is known of it elsewhere. Its socket may have been removed under it. */
+export function createLocalHosts(
+  stateDir: string,
+  isServing: (hostId: string) => boolean = () => false,
+): Hosts {
   const folder = join(stateDir, 'runtime', 'hosts');
 
   return {
-    open: (hostId, obey, follow) => openPost(folder, hostId, obey, follow),
-    isAlive: (hostId) => isListening(folder, `${hostId}.sock`),
+    open: (hostId, obey, follow, how) => openPost(folder, hostId, { obey, follow, ...how }),
+    isAlive: async (hostId) => (await isListening(folder, `${hostId}.sock`)) || isServing(hostId),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
       if (!HOST_ID.test(hostId)) return;
@@ -39,60 +42,6 @@ function listSockets(folder: string, olderThanMs: number): string[] {
       return Date.now() - made >= olderThanMs;
     })
     .map((name) => name.slice(0, -'.sock'.length));
-}
-
-type Obey = (order: HostOrder) => Promise<HostReply>;
-
-async function openPost(folder: string, hostId: string, obey: Obey, follow: FollowHost) {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const followers = createFollowers(follow);
-  const server = createServer((socket) => serve(socket, obey, followers));
-  await throughFolder(folder, (prefix) => listenPrivately(server, `${prefix}/${hostId}.sock`));
-  server.unref();
-  setAside(folder, hostId);
-  return {
-    hostId,
-    async stop() {
-      giveBack(folder, hostId); // closing the server may remove the socket
-      followers.stop(); // the server waits for every connection, also of one that never reads again
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-      removeTraces(folder, hostId);
-    },
-  };
-}
-
-/** The socket last: a dead host is found by it, and what is left without one stays for ever. */
-function removeTraces(folder: string, hostId: string): void {
-  giveBack(folder, hostId);
-  removeFileSync(join(folder, `${hostId}.sock`));
-}
-
-function serve(socket: Socket, obey: Obey, followers: Followers): void {
-  const decoder = createNdjsonDecoder();
-  const answer = async (value: unknown): Promise<void> => {
-    const order = AnyOrder.safeParse(value).data;
-    if (order?.kind === 'follow') return followers.serve(socket, order);
-    const reply: HostReply =
-      order === undefined ? { ok: false, message: 'this is not an order' } : await obey(order);
-    socket.end(encodeNdjson(reply));
-  };
-  let isTaken = false;
-  socket.on('error', () => socket.destroy());
-  socket.on('data', (chunk: Buffer) => {
-    for (const record of decoder.push(chunk)) {
-      if (isTaken) return; // a connection is for one order
-      isTaken = true;
-      answer(record.kind === 'value' ? record.value : null)
-        .catch((error: unknown) => socket.end(encodeNdjson(refusal(error))))
-        .catch(() => socket.destroy());
-    }
-  });
-}
-
-function refusal(error: unknown): HostReply {
-  return { ok: false, message: (error as Error).message };
 }
 
 function exchange(

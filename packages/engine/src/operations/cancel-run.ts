@@ -15,6 +15,11 @@ export async function cancelRun(
   const row = engine.ledger.run(runId);
   const isPushing = row?.waitingBranch === 'pending'; // until its host is done with it, a run can still be stopped
   if (row === null || (row.ending !== undefined && !isPushing)) return 'ended-already';
+  const own = row.host === engine.hostId ? engine.dispatcher.active(runId) : null;
+  if (own !== null) {
+    own.cancel(options);
+    return 'asked';
+  }
   try {
     const reply = await engine.hosts.order(row.host, {
       kind: 'cancel',

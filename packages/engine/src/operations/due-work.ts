@@ -52,7 +52,7 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
     seals.task(),
     schedules,
     { name: 'recovery', everyMs: 4 * SECOND_MS, run: () => recoverDead(engine) },
-    { name: 'socket', everyMs: 10 * SECOND_MS, run: () => socket.check() },
+    { name: 'socket', everyMs: 10 * SECOND_MS, run: () => checkSockets(engine, socket) },
     { name: 'questions', everyMs: 10 * SECOND_MS, run: () => openQuestions(engine).list({ status: 'open' }) },
     { name: 'pushes', everyMs: MINUTE_MS, run: () => pushLeft(engine, engine.dispatcher.closing) },
     { name: 'callbacks', everyMs: MINUTE_MS, run: () => callbacks.resume() },
@@ -64,8 +64,14 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
   ];
 }
 
+/** The daemon's own, and the one of its host: orders and followers of other processes come there. */
+async function checkSockets(engine: Engine, socket: DaemonSocket): Promise<void> {
+  await engine.checkPost();
+  await socket.check();
+}
+
 /** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */
 async function recoverDead(engine: Engine): Promise<void> {
-  const { left } = await engine.recover({ isRepeated: true, adopts: true });
+  const { left } = await engine.recover({ isRepeated: true });
   if (left[0] !== undefined) throw left[0];
 }

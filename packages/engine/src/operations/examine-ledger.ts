@@ -11,7 +11,7 @@ import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { compareWitness, findChainBreak, walkSeals } from '../evidence/index.ts';
-import { createLocalHosts } from '../hosts/index.ts';
+import { openHosts } from '../composition/open-hosts.ts';
 import { openLedger, type Ledger, type VerifyProgress } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
@@ -155,7 +155,7 @@ async function examineSeals(
 
 /** A living host still works on it. */
 async function listUnsealed(stateDir: string, ledger: Ledger): Promise<string[]> {
-  const hosts = createLocalHosts(stateDir);
+  const hosts = openHosts(stateDir, ledger);
   const unsealed: string[] = [];
   for (const { runId, host } of ledger.runs({ unsealed: true }))
     if (!isForgotten({ ledger }, runId) && !(await hosts.isAlive(host))) unsealed.push(runId);

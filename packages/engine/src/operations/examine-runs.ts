@@ -1,12 +1,12 @@
 /** Runs that a dead host left without an ending, as findings of the doctor. */
 import type { ProbeReport } from '../discovery/index.ts';
-import { createLocalHosts } from '../hosts/index.ts';
+import { openHosts } from '../composition/open-hosts.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { nameFirst } from './name-first.ts';
 
 export async function examineRuns(stateDir: string, ledger: Ledger): Promise<ProbeReport> {
   const id = 'runs';
-  const hosts = createLocalHosts(stateDir);
+  const hosts = openHosts(stateDir, ledger);
   const open = ledger.runs({ status: ['queued', 'running'] });
   const findings: string[] = [];
   for (const { runId, host } of open)

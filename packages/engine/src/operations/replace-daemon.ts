@@ -31,11 +31,12 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   const workers = workersOf(standing);
   demandUnderstood(workers);
   const { pid, startTime } = identity;
-  if (standing.kind !== 'silent') await askToLeave(config.stateDir);
   const isStopped = standing.kind === 'silent' && standing.isStopped;
+  if (standing.kind !== 'silent') await askToLeave(config.stateDir);
+  else if (!isStopped) signalQuietly(pid, 'SIGTERM'); // the order to leave, for one that takes none
   const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
   while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) killQuietly(pid); // a stopped one gets no other signal
+    if (performance.now() >= untilMs) signalQuietly(pid, 'SIGKILL'); // a stopped one gets no other
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return {
@@ -67,9 +68,9 @@ async function askToLeave(stateDir: string): Promise<void> {
   });
 }
 
-function killQuietly(pid: number): void {
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch (error) {
     if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
   }

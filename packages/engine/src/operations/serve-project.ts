@@ -5,7 +5,6 @@ import {
   definedOnly,
   type DaemonIdentity,
   type DaemonStatus,
-  type ReloadReport,
 } from '@caisson/protocol';
 import type { ApiHost } from '../api/index.ts';
 import { openHost } from '../caisson.ts';
@@ -26,15 +25,14 @@ import {
   type DaemonLife,
   type Gate,
   type LeaseRooms,
-  type SystemdNotifier,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { findOwnLog } from './daemon-log.ts';
-import type { DaemonFace } from './daemon-face.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+import { reloadProject } from './reload-project.ts';
 import { serveResidents, type ServedResidents } from './serve-residents.ts';
 
 /** How many of its runs a daemon names when it is asked about itself. */
@@ -57,6 +55,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
   const { engine, caisson } = opened;
   const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
   const lease = leaseRoomsOf(engine);
+  const started: Undo[] = [];
   try {
     requireSafeListening(engine.config.api);
     const holder = await takeLease(lease, own);
@@ -66,25 +65,36 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve(opened, own, seals);
+    return await serve({ opened, own, seals, started });
   } catch (error) {
+    for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
     await caisson.close();
     throw error;
   }
 }
 
+/** Ends what a daemon had started when it could not go on. */
+type Undo = () => Promise<void>;
+
 function leaseRoomsOf({ ledger, hosts }: Engine): LeaseRooms {
   return { ledger, isHostAlive: (hostId) => hosts.isAlive(hostId) };
 }
 
-async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWork): Promise<ServedProject> {
+interface Serving {
+  readonly opened: OpenedHost;
+  readonly own: DaemonIdentity;
+  readonly seals: RepeatedWork;
+  readonly started: Undo[];
+}
+
+async function serve({ opened, own, seals, started }: Serving): Promise<ServedProject> {
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
-  // Before the socket is open; what fails is tried again by a timer, and reported by it.
-  await engine.recover({ adopts: true }).catch(() => undefined);
+  await adoptAll(engine, started);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
+  started.push(() => notifier.stop());
   const gate = createGate(() => life.phase() === 'serving');
   const life = openLife(engine, gate, {
     close: () => close(),
@@ -100,13 +110,14 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     openCaisson: (env) => opened.forCaller({ cwd: engine.config.projectRoot, env }),
     isServing: () => life.phase() === 'serving',
   });
+  started.push(() => residents.stop());
   const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier, { residents, face: server.face }),
+    reload: () => reloadProject(caisson, notifier, { residents, face: server.face }),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };
@@ -116,6 +127,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
   const server = await openDaemonServer({ engine, host, control, warn });
+  started.push(() => server.stop());
   await server.face.reopen();
   let gone: Error | null = null;
   const endGone = (): void => {
@@ -126,10 +138,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
-    await residents.stop();
-    await timers.stop();
-    await server.face.close(life.phase() === 'stopping');
-    await server.stop();
+    await stopAll([residents, timers], server, life);
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
     await notifier.stop();
@@ -137,6 +146,23 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
   };
   notifier.ready();
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
+}
+
+/** Before the socket is open; what fails is tried again by a timer, and reported by it. */
+async function adoptAll(engine: Engine, started: Undo[]): Promise<void> {
+  started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
+  engine.beginAdopting();
+  await engine.recover().catch(() => undefined);
+}
+
+async function stopAll(
+  parts: readonly { stop(): Promise<void> }[],
+  server: DaemonServer,
+  life: DaemonLife,
+): Promise<void> {
+  for (const part of parts) await part.stop();
+  await server.face.close(life.phase() === 'stopping');
+  await server.stop();
 }
 
 function openLife(
@@ -201,47 +227,4 @@ function describeStatus(
     })),
     ...definedOnly({ drainsUntil: untilMs === null ? undefined : new Date(untilMs).toISOString() }),
   };
-}
-
-/**
- * Runs read the files when they are accepted, so most of it counts from the next run on. What the daemon itself was opened
- * with stays until it is started again.
- */
-const OPENED_WITH = [
-  'api',
-  'budget',
-  'callbacks',
-  'evidence',
-  'keys',
-  'limits.trash',
-  'questions',
-  'state',
-  'store',
-  'telemetry',
-];
-
-async function reload(
-  caisson: Caisson,
-  notifier: SystemdNotifier,
-  { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
-): Promise<ReloadReport> {
-  notifier.reloading();
-  const problem = face.renew(); // also where the configuration cannot be read
-  try {
-    const changes = await caisson.checkConfig();
-    const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
-    const replaced = await residents.reload();
-    return {
-      changes: [...changes],
-      needsRestart,
-      ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
-      ...(problem === null ? {} : { warnings: [problem] }),
-    };
-  } finally {
-    notifier.ready();
-  }
-}
-
-function isOpenedWith(key: string): boolean {
-  return OPENED_WITH.some((part) => key === part || key.startsWith(`${part}.`));
 }

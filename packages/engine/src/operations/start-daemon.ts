@@ -18,15 +18,19 @@ import { daemonLogPath } from './daemon-log.ts';
 import { describeSilent, findDaemonOf, type DaemonPlace } from './find-daemon.ts';
 
 const POLL_MS = 25;
+/** Settling what a dead host left may take long; by then a person wonders. */
+const SLOW_MS = 5000;
 const MAX_REASON_CHARACTERS = 4000;
 
 export interface StartOptions extends DaemonPlace {
   /** The CLI to start it with. */
   readonly entry: string;
+  /** Called once if it does not answer soon; until it does, it writes to this log. */
+  onSlow?(log: string): void;
 }
 
 /** Throws DaemonRunsError when there is one, DaemonStartError with its last words when it ended at once. */
-export async function startDaemon({ entry, stateDir: given }: StartOptions): Promise<DaemonStatus> {
+export async function startDaemon({ entry, stateDir: given, onSlow }: StartOptions): Promise<DaemonStatus> {
   const config = await loadConfig({ flags: { state: given } });
   await requireTrust(config);
   const standing = await findDaemonOf(config);
@@ -44,7 +48,7 @@ export async function startDaemon({ entry, stateDir: given }: StartOptions): Pro
       logFd,
     }),
   );
-  const status = await untilItAnswers(stateDir, started);
+  const status = await untilItAnswers(stateDir, started, onSlow);
   keepLog(stateDir, started.path);
   return { ...status, log: daemonLogPath(stateDir) };
 }
@@ -80,8 +84,18 @@ async function startWithLog(stateDir: string, start: (logFd: number) => Promise<
   }
 }
 
-async function untilItAnswers(stateDir: string, { pid, startTime, path }: Started): Promise<DaemonStatus> {
+async function untilItAnswers(
+  stateDir: string,
+  { pid, startTime, path }: Started,
+  onSlow: StartOptions['onSlow'],
+): Promise<DaemonStatus> {
+  const slowAtMs = performance.now() + SLOW_MS;
+  let isSaid = false;
   for (;;) {
+    if (!isSaid && performance.now() >= slowAtMs) {
+      isSaid = true;
+      onSlow?.(path);
+    }
     const isAlive = isSameProcess(pid, startTime); // read first: its last words come before its end
     const status = await askStatus(stateDir).catch(() => null);
     if (status?.pid === pid) return status;

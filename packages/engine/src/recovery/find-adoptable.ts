@@ -4,14 +4,15 @@ import type { AdoptableRun, DispatchRooms } from '../admission/index.ts';
 import { attemptPaths } from '../attempt/index.ts';
 import { WorkerHandle } from '../compute/index.ts';
 import type { RunRow } from '../ledger/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
 
-/** `foreign`: a worker waits that this version cannot drive. */
+/** `foreign`: a worker waits that this process cannot drive. */
 export type FoundWorker =
   | { readonly kind: 'adoptable'; readonly run: AdoptableRun }
   | { readonly kind: 'foreign'; readonly why: string }
   | null;
 
-type Rooms = Pick<DispatchRooms, 'ledger' | 'compute' | 'settings'>;
+type Rooms = Pick<DispatchRooms, 'ledger' | 'compute' | 'settings' | 'workspaces'>;
 
 export async function findAdoptable(rooms: Rooms, row: RunRow): Promise<FoundWorker> {
   const { runId } = row;
@@ -25,7 +26,13 @@ export async function findAdoptable(rooms: Rooms, row: RunRow): Promise<FoundWor
   const { attempt } = launched;
   const { control } = attemptPaths(rooms.settings.stateDir, runId, attempt);
   if (!(await rooms.compute.canAdopt(WorkerHandle.parse(launched.data.handle), control))) return null;
-  if (adoption.version === ADOPTION_VERSION) return { kind: 'adoptable', run: { row, launched, adoption } };
-  const why = `its worker speaks version ${adoption.version} of adoption, and this Caisson ${ADOPTION_VERSION}`;
-  return { kind: 'foreign', why };
+  if (adoption.version !== ADOPTION_VERSION) {
+    const why = `its worker speaks version ${adoption.version} of adoption, and this Caisson ${ADOPTION_VERSION}`;
+    return { kind: 'foreign', why };
+  }
+  const { stateDir } = rooms.settings;
+  const workspace = PreparedWorkspace.parse(launched.data.workspace);
+  if (!(await rooms.workspaces.isWithinState(workspace, { stateDir })))
+    return { kind: 'foreign', why: `its worker works in ${workspace.attemptDir}, outside of ${stateDir}` };
+  return { kind: 'adoptable', run: { row, launched, adoption } };
 }

@@ -71,9 +71,10 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
     }
     if (!isRepaired) await repairRefs();
     isRepaired = true;
+    const had = createTally();
     let isSettled = false;
     try {
-      const had = await recoverHost({ ...recovery, rooms: withReserveOf(recovery, host) }, host);
+      await recoverHost({ ...recovery, rooms: withReserveOf(recovery, host) }, host, had);
       for (const key of ['settled', 'adopted', 'adoptable'] as const) all[key].push(...had[key]);
       all.left.push(...had.left);
       isSettled = had.left.length + had.adoptable.length === 0;
@@ -82,7 +83,9 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
         hosts.forget(host);
       }
     } finally {
-      backoff?.note(host, isSettled);
+      // A worker waits only for so long: who can adopt it tries again with the next check.
+      const isUrgent = recovery.adopt !== null && had.adoptable.length > 0;
+      if (!isUrgent) backoff?.note(host, isSettled);
       freeHost(rooms, host);
     }
   }
@@ -123,8 +126,7 @@ interface Tally {
 
 const createTally = (): Tally => ({ settled: [], adopted: [], adoptable: [], left: [], skipped: [] });
 
-async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string): Promise<Tally> {
-  const tally = createTally();
+async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string, tally: Tally): Promise<void> {
   for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
     const { runId } = row;
     if (row.host !== host) continue;
@@ -135,7 +137,9 @@ async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string):
       continue;
     }
     if (found?.kind === 'adoptable') {
+      tally.adoptable.push(runId); // still, if the adoption fails
       if (await adopt?.(found.run).then(() => true, isTaken)) tally.adopted.push(runId);
+      tally.adoptable.pop();
       continue;
     }
     const why = found?.kind === 'foreign' ? `the host died, and ${found.why}` : 'the host died';
@@ -146,7 +150,6 @@ async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string):
   // A slot is released last: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
   for (const { runId } of slots) if (!tally.settled.includes(runId)) await finishEnded(rooms, runId);
-  return tally;
 }
 
 /** A run that cannot be read is no reason to leave the others: settling it reports what is wrong. */

@@ -80,7 +80,7 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     await Promise.all([reloader.stop(), runtime.shutdown({ graceMs: STOP_GRACE_MS }), threadsStopped]);
   };
   await begin().catch(async (error: unknown) => {
-    await stop(); // nothing of it goes on without anybody who could end it
+    await stop(); // otherwise its timers and workers go on, and nothing could end them
     throw error;
   });
   return {

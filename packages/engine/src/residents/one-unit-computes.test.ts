@@ -136,17 +136,17 @@ it('a compute that only reads waits for nobody, and sees what others have finish
 
 /** Counts, and says nothing. */
 const SILENT = `export default { compute({ state }) { state.set('n', (state.get('n') ?? 0) + 1); } };`;
-const TELLS = `export default { compute({ state, emit }) { emit('n', state.get('n') ?? 0); } };`;
+const EMITS = `export default { compute({ state, emit }) { emit('n', state.get('n') ?? 0); } };`;
 
 it('a compute whose answer was lost changes nothing a second time, although it emitted nothing', async () => {
   const { starter, plan } = await openStarter();
-  const counts = plan('senses', { silent: SILENT, tells: TELLS });
+  const counts = plan('senses', { silent: SILENT, emits: EMITS });
   const first = await startResident(starter, counts);
   await first.next('ready');
   const order = { ...computeOrder('silent'), computeId: 'compute_1', covers: ['compute_0'] };
   await first.process.send(order);
   await first.next('computed');
-  first.process.kill(); // as if its host had not heard of it
+  first.process.kill(); // as if its host had received nothing
   await first.ended;
 
   const second = await startResident(starter, counts);
@@ -158,9 +158,9 @@ it('a compute whose answer was lost changes nothing a second time, although it e
     await second.process.send({ ...order, id, computeId });
     expect(await second.next('computed', (line) => line.id === id)).toMatchObject({ signals: [] });
   }
-  expect((await second.compute('tells')).signals).toEqual([{ name: 'n', payload: 1 }]);
+  expect((await second.compute('emits')).signals).toEqual([{ name: 'n', payload: 1 }]);
   await second.compute('silent');
-  expect((await second.compute('tells')).signals).toEqual([{ name: 'n', payload: 2 }]);
+  expect((await second.compute('emits')).signals).toEqual([{ name: 'n', payload: 2 }]);
 });
 
 it('a compute that was delivered long ago is not made again when a later host asks for it', async () => {

@@ -185,7 +185,7 @@ it('a turn that is given up is ended, also in a loop, and the others go on', asy
   expect(await outcomeOf(resident, wait.id)).toMatchObject({ kind: 'message', role: 'fails' });
 });
 
-it('a role that waits for a step is told at once that its turn is given up, and may ask for nothing more', async () => {
+it('a role that waits for a step fails at once when its turn is given up, and asks for nothing more', async () => {
   const { starter, plan } = await openStarter();
   const flow = `export default { route: () => 'role', roles: { async role({ payload, sleep, step, log, signal }) {
     if (payload === 'quiet') return sleep(1e9);

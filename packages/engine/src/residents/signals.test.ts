@@ -19,7 +19,7 @@ function openSignals() {
     workflows: { red: ['fix'] } as Record<string, string[]>,
     senses: { red: ['relay'], blue: ['back'] } as Record<string, string[]>,
   };
-  /** Whether a compute that was asked for is made, and whether its end is heard of. */
+  /** Whether a requested compute is made, and whether its end is reported. */
   const works = { begins: true, ends: true, isBlocked: false };
   const looping = new Set<string>();
   const open = () => {

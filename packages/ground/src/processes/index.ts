@@ -6,3 +6,4 @@ export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './datagram-sender.ts';
 export * from './folder-socket.ts';
+export * from './kept-socket.ts';

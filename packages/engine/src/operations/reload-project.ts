@@ -1,0 +1,49 @@
+/** What `caisson reload` does in a daemon: the configuration is read again, and what has changed is reported. */
+import type { ReloadReport } from '@caisson/protocol';
+import type { Caisson } from '../caisson-contract.ts';
+import type { SystemdNotifier } from '../daemon/index.ts';
+import type { DaemonFace } from './daemon-face.ts';
+import type { ServedResidents } from './serve-residents.ts';
+
+/**
+ * Runs read the files when they are accepted, so most of it counts from the next run on. What the daemon itself was opened
+ * with stays until it is started again.
+ */
+const OPENED_WITH = [
+  'api',
+  'budget',
+  'callbacks',
+  'evidence',
+  'keys',
+  'limits.trash',
+  'questions',
+  'state',
+  'store',
+  'telemetry',
+];
+
+export async function reloadProject(
+  caisson: Caisson,
+  notifier: SystemdNotifier,
+  { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
+): Promise<ReloadReport> {
+  notifier.reloading();
+  const problem = face.renew(); // also where the configuration cannot be read
+  try {
+    const changes = await caisson.checkConfig();
+    const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
+    const replaced = await residents.reload();
+    return {
+      changes: [...changes],
+      needsRestart,
+      ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
+      ...(problem === null ? {} : { warnings: [problem] }),
+    };
+  } finally {
+    notifier.ready();
+  }
+}
+
+function isOpenedWith(key: string): boolean {
+  return OPENED_WITH.some((part) => key === part || key.startsWith(`${part}.`));
+}
