@@ -62,7 +62,8 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
     const holder = await takeLease(lease, own);
     if (holder !== own)
       throw new DaemonRunsError(`a daemon serves this project already (${describeDaemon(holder)})`, {
-        remedy: 'Use that one; caisson status shows it, and caisson down ends it.',
+        remedy:
+          'Use that one: caisson reload lets it read caisson.yaml again, caisson status shows it, caisson down ends it.',
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
@@ -106,7 +107,7 @@ async function serve(opened: OpenedHost, own: DaemonIdentity, seals: RepeatedWor
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reload(caisson, notifier, { residents, face: server.face }),
+    reload: () => reload(opened, notifier, { residents, face: server.face }),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };
@@ -221,16 +222,16 @@ const OPENED_WITH = [
 ];
 
 async function reload(
-  caisson: Caisson,
+  { reloadConfig }: Pick<OpenedHost, 'reloadConfig'>,
   notifier: SystemdNotifier,
   { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
 ): Promise<ReloadReport> {
   notifier.reloading();
   const problem = face.renew(); // also where the configuration cannot be read
   try {
-    const changes = await caisson.checkConfig();
+    let replaced: readonly string[] = [];
+    const changes = await reloadConfig(async (next) => void (replaced = await residents.reload(next)));
     const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
-    const replaced = await residents.reload();
     return {
       changes: [...changes],
       needsRestart,
