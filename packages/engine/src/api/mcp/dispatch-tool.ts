@@ -52,7 +52,7 @@ export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
     const runId = await project.start(client, request);
     spent.started(runId, { capUsd: input.command === undefined ? (granted.budget?.usd ?? null) : 0 });
     return {
-      runId,
+      ...{ runId, run: runId }, // `run` is what the other tools take
       granted: definedOnly({
         ...{ mode: granted.mode, budgetUsd: granted.budget?.usd, session: granted.session },
       }),
