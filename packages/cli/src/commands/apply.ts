@@ -58,7 +58,9 @@ export const command = defineCommand({
       async (caisson) => {
         const run = await caisson.show(positionals[0] ?? '');
         const { runId, beside } = run;
-        if (run.repository !== undefined && !options.here) return refuseHere(run, run.repository, output);
+        const { repository } = run;
+        if (repository !== undefined && !options.here && run.result?.patchRef !== undefined)
+          return refuseHere(run, repository, output);
         if (!options.force && !(await mayApply(run, output))) return EXIT_CODES.failed;
         const code = await applyAsking(
           caisson,
