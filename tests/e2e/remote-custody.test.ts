@@ -109,7 +109,7 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
     const listed = await project.caisson('branches');
     expect(listed.stdout).toMatch(
       new RegExp(
-        `${run.runId} +late +timed out +not made: 1 changed file is outside the scope\n\n${run.runId}: .*git --git-dir`,
+        `${run.runId} +late +timed out +not made: 1 changed file is outside the scope of the task\n\n${run.runId}: .*git --git-dir`,
       ),
     );
     const pushed = await project.caisson('branches', run.runId, '--push');

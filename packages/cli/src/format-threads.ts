@@ -88,7 +88,7 @@ export function formatThread(thread: ThreadView, open: readonly QuestionRow[], s
 function describeQuestion({ text, options = [] }: QuestionRow, threadId: string, style: Style): Lines {
   return [
     ...formatPairs({ question: text }, style),
-    ...options.map((option) => `  - ${option}`),
+    ...options.map((option) => `  - ${String(option)}`),
     ...formatPairs({ answer: `caisson answer ${threadId} "…"` }, style),
   ];
 }

@@ -5,7 +5,7 @@ export class QuestionClosedError extends CaissonError {
   readonly code = 'QUESTION_CLOSED';
 }
 
-/** Nothing that anybody could go on with. A question is answered once, so it stays open. */
+/** An answer without words. A question is answered once, so it stays open. */
 export class AnswerEmptyError extends CaissonError {
   readonly code = 'USAGE';
 

@@ -9,7 +9,7 @@ export interface TrustRecord {
   readonly lines: readonly string[];
   /** Which credential may go to which address. */
   readonly sends: readonly Pick<KeySend, 'credential' | 'to'>[];
-  /** What `digest` is made of, so that what was agreed to can be told from less of it. Records of old versions lack it. */
+  /** The digests of its parts: with them a removed part is recognised. Records of old versions lack them. */
   readonly parts?: AskedParts;
 }
 

@@ -5,7 +5,7 @@ test.each([
   ['Fix the log-in', 'Fix the log-in'],
   ['\n\n  Fix the log-in  \nand all that', 'Fix the log-in'],
   ['Fix\u001b[31m it\u202e\u0007now', 'Fix [31m it now'],
-  ['Fix\u2028Signed-off-by: somebody', 'Fix'],
+  ['Fix\u2028Signed-off-by: x', 'Fix'],
   ['x'.repeat(73), `${'x'.repeat(71)}…`],
   ['\u{1f600}'.repeat(72), '\u{1f600}'.repeat(72)],
   [' \u0000\n', undefined],

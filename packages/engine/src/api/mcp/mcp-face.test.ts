@@ -40,9 +40,7 @@ async function answersTo(
     signal: new AbortController().signal,
     onError: (error) => expect.unreachable(error.message),
   });
-  input.end(
-    requests.map((request) => JSON.stringify({ jsonrpc: '2.0', ...request })).join('\n') + lastBreak,
-  );
+  input.end(requests.map((request) => JSON.stringify({ jsonrpc: '2.0', ...request })).join('\n') + lastBreak);
   await served;
   output.end();
   const lines = (await text(output)).trimEnd().split('\n');
@@ -51,7 +49,8 @@ async function answersTo(
 }
 
 test('what was asked before the input ended is answered, also a call that takes its time', async () => {
-  const later = (): Promise<never> => new Promise((_, reject) => setImmediate(reject, new Error('no project')));
+  const later = (): Promise<never> =>
+    new Promise((_, reject) => setImmediate(reject, new Error('no project')));
   const answers = await answersTo(
     [
       INITIALIZE,
@@ -62,7 +61,7 @@ test('what was asked before the input ended is answered, also a call that takes 
     ],
     { read: later },
   );
-  expect([...answers.keys()].toSorted()).toEqual([1, 2, 4, 'three']);
+  expect(new Set(answers.keys())).toEqual(new Set([1, 2, 'three', 4]));
   expect(answers.get(1)).toMatchObject({ result: { serverInfo: { name: 'caisson', version: '1.2.3' } } });
   expect(answers.get(2)).toMatchObject({ result: { tools: expect.any(Array) } });
   expect(answers.get('three')).toMatchObject({ result: { isError: true } });
