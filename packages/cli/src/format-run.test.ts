@@ -186,7 +186,7 @@ test('a model that was never reached has no usage and no cost', () => {
 
 test('where the remote has the branch already, the next try names another one', () => {
   const failed = (detail: string): string =>
-    show({ status: 'error', failure: { reason: 'worker-failed', cause: 'boot', detail } });
+    show({ status: 'error', failure: { reason: 'worker-failed', detail } });
   const taken = 'git@host:app.git has a branch work already. Name another one: --branch OTHER.';
   expect(failed(taken)).toContain(`again: caisson retry ${RUN} --branch OTHER`);
   expect(failed('broken')).toMatch(new RegExp(`again: caisson retry ${RUN}$`, 'm'));
