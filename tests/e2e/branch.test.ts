@@ -82,7 +82,11 @@ describe('a run that continues another', { timeout: 120_000 }, () => {
     ]);
     project.git('branch', '-D', 'work');
     expect((await project.caisson('retry', second.runId)).code).toBe(0);
-    expect(project.git('log', '-1', '--format=%s', 'work')).toContain('caisson: run_');
+    const [title, , body] = project.git('log', '-1', '--format=%B', 'work').split('\n');
+    expect([title, body]).toEqual([
+      expect.stringMatching(/^sh -c /),
+      expect.stringMatching(/^caisson: run_/),
+    ]);
   });
 });
 

@@ -232,6 +232,15 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect((await project.caisson('tokens', 'revoke', id)).code).toBe(0);
     expect((await ask('GET', '/v1/runs', { token: read })).status).toBe(401);
     expect((await project.caisson('tokens', 'revoke', id)).code).toBe(2);
+    const create = (): ReturnType<typeof project.caisson> =>
+      project.caisson('tokens', 'create', 'bot', '--scope', 'read');
+    await create();
+    await create();
+    const two = await project.caisson('tokens', 'revoke', 'bot');
+    expect([two.code, two.stderr]).toEqual([2, expect.stringContaining('2 tokens have the name bot')]);
+    const [one = ''] = two.stderr.match(/[0-9a-f]{16}/) ?? [];
+    expect((await project.caisson('tokens', 'revoke', one)).code).toBe(0);
+    expect((await project.caisson('tokens', 'revoke', 'bot')).code).toBe(0);
     expect((await project.caisson('tokens', 'create', 'x', '--scope', 'all')).stderr).toContain(
       'there is no scope all',
     );

@@ -124,12 +124,14 @@ describe('an agent on a remote repository', { timeout: 180_000 }, () => {
     const listed = await project.caisson('branches');
     expect(listed.stdout).toMatch(
       new RegExp(
-        `${run.runId} +late +timed out +not made: 1 changed file is outside the scope.*git --git-dir`,
+        `${run.runId} +late +timed out +not made: 1 changed file is outside the scope of the task\n\n${run.runId}: .*git --git-dir`,
       ),
     );
     const pushed = await project.caisson('branches', run.runId, '--push');
     expect([pushed.code, pushed.stderr]).toEqual([1, expect.stringContaining('was not made')]);
-    expect((await project.caisson('branches', '--push')).stdout).toBe('No branch waits to be pushed.\n');
+    expect((await project.caisson('branches', '--push')).stdout).toBe(
+      'No branch waits to be pushed; there is 1 that only you can make or drop: caisson branches\n',
+    );
     const dropped = await project.caisson('branches', run.runId, '--drop');
     expect([dropped.code, dropped.stdout]).toEqual([0, expect.stringContaining('is off the list; its work')]);
     expect((await project.caisson('branches')).stdout).toBe('No branch waits.\n');

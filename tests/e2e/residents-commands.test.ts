@@ -174,10 +174,16 @@ describe('a schedule', { timeout: 90_000 }, () => {
     await serve(project);
     project.write('caisson.yaml', often());
     const refused = await project.caisson('reload');
-    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('schedules.often')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      4,
+      expect.stringMatching(/^ {2}schedules\.often: .*\n/m),
+    ]);
+    expect(refused.stderr).not.toContain(String.raw`\u000a`);
     expect(await readJson(project, 'schedules')).toEqual([]);
     await project.trust();
-    expect((await project.caisson('reload')).code).toBe(0);
+    const reloaded = await project.caisson('reload');
+    expect([reloaded.code, reloaded.stdout]).toEqual([0, expect.stringContaining('schedules.often')]);
+    expect((await project.caisson('reload')).stdout).toBe('Nothing has changed.\n');
     expect(await readJson(project, 'schedules')).toMatchObject([{ name: 'often' }]);
     const ledger = open(project);
     await until('a slot', () => firedOf(ledger).length > 0, 30_000);
@@ -200,6 +206,8 @@ it('init --with residents writes an example that is accepted as it is, and overw
     0,
     expect.stringContaining('Wrote senses/tests.ts and workflows/fix-build.ts.'),
   ]);
+  expect(stdout).toContain('YOUR TESTS; echo $? > test-exit-code.txt');
+  expect(stdout).toContain('Then: caisson trust --yes, caisson up -d, and caisson logs --all -f');
   const example = join(ROOT, 'examples/residents');
   for (const path of Object.keys(dry.files))
     expect(readFileSync(join(project.root, path), 'utf8')).toBe(readFileSync(join(example, path), 'utf8'));

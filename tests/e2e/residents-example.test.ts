@@ -45,7 +45,7 @@ it('a red build is fixed by one agent and reviewed by a second one', { timeout: 
   expect([thread.status, thread.detail, thread.runs.length]).toEqual(['done', undefined, 2]);
   expect(thread.payload).toEqual({ failed: ['sum.test.js'] });
   expect(thread.messages.map(({ role, content }) => [role, content])).toEqual([
-    ['fix', { runId: fix, status: 'done' }],
+    ['fix', { runId: fix, status: 'done', isChanged: true }],
     ['review', { isApproved: true, words: 'It is correct. APPROVED' }],
     ['report', `approved; its work: caisson diff ${fix}`],
   ]);
@@ -55,6 +55,42 @@ it('a red build is fixed by one agent and reviewed by a second one', { timeout: 
   expect((await project.caisson('diff', fix)).stdout).toContain('+fixed');
   expect(project.git('status', '--porcelain', 'sum.js')).toBe('');
 });
+
+it(
+  'what init prints next works while a daemon serves the project, for tests of any kind, and by hand',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const { project, model } = await createAgents([
+      { when: 'Review the changes', turns: [{ say: 'Nothing is there. APPROVED' }] },
+      { when: 'Run the tests', turns: [{ say: 'They pass.' }] },
+    ]);
+    project.write('package.json', JSON.stringify({ scripts: { test: 'node --test' } }));
+    const config = join(project.root, 'caisson.yaml');
+    const runtime = readFileSync(config, 'utf8');
+    const daemonPid = await serve(project);
+    const residents = { project, daemonPid, ledger: openedLedger(join(project.root, '.caisson')) };
+    rmSync(config);
+    const { stdout } = await project.caisson('init', '--with', 'residents');
+    expect(stdout).toContain('npm test; echo $? > test-exit-code.txt');
+    expect(stdout).toContain('Then: caisson trust --yes, caisson reload, and caisson logs --all -f');
+    appendFileSync(config, runtime);
+    expect((await project.caisson('up', '-d')).stderr).toContain('caisson reload lets it read caisson.yaml');
+    expect((await project.caisson('trust', '--yes')).code).toBe(0);
+    expect((await project.caisson('reload')).stdout).toContain('senses.tests');
+    const computed = async (code: string): Promise<unknown> => {
+      project.write('test-exit-code.txt', code);
+      return (await readJson<ComputeView>(project, 'senses', 'trigger', 'tests')).signals;
+    };
+    expect([await computed('0\n'), await computed('')]).toEqual([[{ name: 'green', payload: null }], []]);
+    const byHand = await untilEnded(residents, await startThread(project, 'fix-build'));
+    const [fix = ''] = byHand.runs;
+    expect([byHand.status, byHand.detail, byHand.payload]).toEqual(['done', undefined, null]);
+    expect(byHand.messages.at(-1)?.content).toBe(`changed nothing: caisson show ${fix}`);
+    expect(model.modelRequests().length).toBe(1); // no review of nothing
+  },
+);
 
 it('the code and the schedules of the guide work as they are written', { timeout: 120_000 }, async () => {
   const { project } = await createAgents([

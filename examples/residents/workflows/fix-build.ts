@@ -1,4 +1,7 @@
-/** Has one agent fix the build and another one review the fix. Nothing is applied: a person decides that. */
+/**
+ * Has one agent fix the build and another one review the fix. Nothing is applied: a person decides that. The signal `red`
+ * starts it; by hand: caisson workflows trigger fix-build
+ */
 import { defineWorkflow, type RoleMessage } from 'caisson';
 
 interface Red {
@@ -8,6 +11,7 @@ interface Red {
 interface Fix {
   readonly runId: string;
   readonly status: string;
+  readonly isChanged: boolean;
 }
 
 interface Review {
@@ -15,13 +19,19 @@ interface Review {
   readonly words: string;
 }
 
-export default defineWorkflow<Red>({
+/** Without a payload it was started by hand, or by a schedule: nothing says what failed. */
+export default defineWorkflow<Red | null>({
   roles: {
     async fix({ payload, dispatch }): Promise<Fix> {
-      const { runId, status } = await dispatch({
-        task: `The tests in these files fail: ${payload.failed.join(', ')}. Find out why and correct the code, not the tests.`,
+      const failed = payload?.failed ?? [];
+      const what =
+        failed.length > 0
+          ? `The tests in these files fail: ${failed.join(', ')}.`
+          : 'Run the tests of this project. If they pass, change nothing.';
+      const { runId, status, patchBytes } = await dispatch({
+        task: `${what} Find out why they fail and correct the code, not the tests.`,
       });
-      return { runId, status };
+      return { runId, status, isChanged: patchBytes > 0 };
     },
     async review({ messages, dispatch }): Promise<Review> {
       const { runId } = lastOf<Fix>(messages, 'fix');
@@ -35,18 +45,25 @@ export default defineWorkflow<Red>({
       const fix = lastOf<Fix>(messages, 'fix');
       const isReviewed = messages.some(({ role }) => role === 'review');
       const isApproved = isReviewed && lastOf<Review>(messages, 'review').isApproved;
-      const verdict = isApproved ? 'approved' : isReviewed ? 'not approved' : 'not reviewed';
+      const reviewed = isReviewed ? (isApproved ? 'approved' : 'not approved') : 'not reviewed';
+      const verdict = fix.isChanged ? reviewed : 'changed nothing';
       log(`${fix.runId} is ${fix.status}, ${verdict}`);
-      return `${verdict}; its work: caisson diff ${fix.runId}`;
+      return fix.isChanged
+        ? `${verdict}; its work: caisson diff ${fix.runId}`
+        : `${verdict}: caisson show ${fix.runId}`;
     },
   },
   route({ messages }) {
     const last = messages.at(-1);
     if (last === undefined) return 'fix';
-    if (last.role === 'fix') return (last.content as Fix).status === 'done' ? 'review' : 'report';
+    if (last.role === 'fix') return isWorthReview(last.content as Fix) ? 'review' : 'report';
     return last.role === 'review' ? 'report' : null;
   },
 });
+
+function isWorthReview({ status, isChanged }: Fix): boolean {
+  return status === 'done' && isChanged;
+}
 
 /** What a role returned last. */
 function lastOf<T>(messages: readonly RoleMessage[], name: string): T {

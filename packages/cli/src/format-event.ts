@@ -114,7 +114,7 @@ const WORDS: EnvelopeHandlers<string> = {
       ? `${text(what)}: nothing`
       : `${text(what)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`,
   'prompt.compiled': ({ role, fragmentCount, estimatedTokens }) =>
-    `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
+    `${text(role)}, ${fragmentCount} ${fragmentCount === 1 ? 'fragment' : 'fragments'}, about ${estimatedTokens} tokens`,
   'repository.fetched': ({ remote, ref, commit, ms }) =>
     `${text(remote)} ${text(ref)} at ${text(commit).slice(0, 12)} in ${formatDuration(ms)}`,
   'branch.pushed': ({ remote, branch }) => `${text(branch)} to ${text(remote)}`,

@@ -16,6 +16,7 @@ export function describeNext(
     repository,
     unpatched,
     leftWork,
+    failure,
   }: DispatchResult,
   inPlace: boolean,
 ): Line[] {
@@ -33,9 +34,15 @@ export function describeNext(
   else if (result?.patchRef !== undefined)
     lines.push(describeApply(runId, inPlace, { risky, outsideScope, repository }));
   if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
-  if (isBroken(status)) lines.push(`again: caisson retry ${runId}`);
+  if (isBroken(status))
+    lines.push(`again: caisson retry ${runId}${needsOtherBranch(failure) ? ' --branch OTHER' : ''}`);
   if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
   return lines;
+}
+
+/** The remote has the branch that the run was to push: the same run would fail again (remote-cache.ts names the remedy). */
+function needsOtherBranch(failure: DispatchResult['failure']): boolean {
+  return failure?.detail.includes('Name another one: --branch OTHER') === true;
 }
 
 function describeApplied({

@@ -1,27 +1,43 @@
 /** Residents in words. */
-import type {
-  DaemonStatus,
-  ResidentView,
-  ScheduleView,
-  SenseView,
-  ThreadRow,
-  ThreadView,
-  WorkflowView,
-} from '@caisson/protocol';
+import type { DaemonStatus, ResidentView, ScheduleView, SenseView, WorkflowView } from '@caisson/protocol';
 import { formatTable } from './format-table.ts';
+import { findCause } from './find-cause.ts';
 import { cutToWidth, formatAge, formatBytes, formatDuration } from './format-values.ts';
-import { line, textLines, type Line, type Lines, type Style } from './painted.ts';
+import { formatPairs } from './format-pairs.ts';
+import { line, textLines, type Lines, type Style } from './painted.ts';
 
 const MAX_WHAT_COLUMNS = 60;
+/** Wrapped where the terminal is narrow. */
+const MAX_PROBLEM_COLUMNS = 200;
 const MAX_LAST_LINES = 5;
 
 const ageOf = (at: string | undefined): string =>
   at === undefined ? '-' : formatAge(Date.now() - Date.parse(at));
 const oneLine = (text: string): string => cutToWidth(text.replaceAll(/\s+/g, ' '), MAX_WHAT_COLUMNS);
+const problemOf = (text: string | undefined): string =>
+  cutToWidth(findCause(text ?? ''), MAX_PROBLEM_COLUMNS);
 
-export function formatSenses(senses: readonly SenseView[], { bold }: Style, columns?: number): Lines {
-  if (senses.length === 0)
-    return ['No sense is declared that you have agreed to. caisson trust shows what is.'];
+/** `isDeclared`: the configuration has some, which a daemon that runs has not read. */
+function describeNone(kind: string, isDeclared: boolean): Lines {
+  return [
+    isDeclared
+      ? `The daemon has not read yet which ${kind}s are declared. So that it does: caisson reload`
+      : `No ${kind} is declared that you have agreed to. caisson trust shows what is.`,
+  ];
+}
+
+/** How a list is shown, and what is said where it is empty. */
+export interface ListShown {
+  readonly style: Style;
+  readonly columns?: number;
+  readonly isDeclared: boolean;
+}
+
+export function formatSenses(
+  senses: readonly SenseView[],
+  { style: { bold }, columns, isDeclared }: ListShown,
+): Lines {
+  if (senses.length === 0) return describeNone('sense', isDeclared);
   const rows = senses.map((sense) => [
     sense.name,
     sense.group,
@@ -31,7 +47,7 @@ export function formatSenses(senses: readonly SenseView[], { bold }: Style, colu
     sense.lastComputeAt === undefined
       ? '-'
       : `${ageOf(sense.lastComputeAt)}, ${formatDuration(sense.lastDurationMs)}`,
-    oneLine(sense.lastProblem ?? ''),
+    problemOf(sense.lastProblem),
   ]);
   return formatTable(
     [['SENSE', 'GROUP', 'STATE', 'WHEN', 'COMPUTES', 'LAST', 'PROBLEM'], ...rows],
@@ -64,11 +80,9 @@ export function formatSense(sense: SenseView, style: Style): Lines {
 
 export function formatWorkflows(
   workflows: readonly WorkflowView[],
-  { bold }: Style,
-  columns?: number,
+  { style: { bold }, columns, isDeclared }: ListShown,
 ): Lines {
-  if (workflows.length === 0)
-    return ['No workflow is declared that you have agreed to. caisson trust shows what is.'];
+  if (workflows.length === 0) return describeNone('workflow', isDeclared);
   const rows = workflows.map((workflow) => [
     workflow.name,
     workflow.state,
@@ -76,7 +90,7 @@ export function formatWorkflows(
     `${workflow.active} of ${workflow.concurrency}`,
     String(workflow.queued),
     workflow.overflow,
-    oneLine(workflow.problem ?? ''),
+    problemOf(workflow.problem),
   ]);
   return formatTable(
     [['WORKFLOW', 'STATE', 'SIGNALS', 'THREADS', 'QUEUED', 'OVERFLOW', 'PROBLEM'], ...rows],
@@ -102,17 +116,18 @@ export function summariseResidents({
     ]);
   const [next] = schedules.toSorted((a, b) => (a.nextAt ?? '9').localeCompare(b.nextAt ?? '9'));
   if (next !== undefined)
-    rows.push(['next', `${next.name} at ${next.nextAt ?? 'no time'} (${schedules.length} schedules)`]);
+    rows.push([
+      'next',
+      `${next.name} at ${next.nextAt ?? 'no time'} (${schedules.length} ${schedules.length === 1 ? 'schedule' : 'schedules'})`,
+    ]);
   return rows;
 }
 
 export function formatResidents(
   residents: readonly ResidentView[],
-  { bold }: Style,
-  columns?: number,
+  { style: { bold }, columns, isDeclared }: ListShown,
 ): Lines {
-  if (residents.length === 0)
-    return ['No resident is declared that you have agreed to. caisson trust shows what is.'];
+  if (residents.length === 0) return describeNone('resident', isDeclared);
   const rows = residents.map((one) => [
     one.key,
     one.state,
@@ -120,7 +135,7 @@ export function formatResidents(
     one.memoryBytes === undefined ? '-' : formatBytes(one.memoryBytes),
     String(one.underWay),
     `${one.crashes} of ${one.starts}`,
-    oneLine(describeTrouble(one)),
+    problemOf(describeTrouble(one)),
   ]);
   const table = formatTable(
     [['RESIDENT', 'STATE', 'PID', 'MEMORY', 'AT WORK', 'CRASHES', 'PROBLEM'], ...rows],
@@ -148,84 +163,18 @@ function describeTrouble({ key, state, problems = {}, lastEnding }: ResidentView
     : `${lastEnding.why}: ${lastEnding.detail}`;
 }
 
-export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, columns?: number): Lines {
-  if (threads.length === 0) return ['No thread.'];
-  const rows = threads.map((thread) => [
-    thread.threadId,
-    thread.workflow,
-    thread.status,
-    describeTrigger(thread),
-    `${thread.rounds} of ${thread.maxRounds}`,
-    ageOf(thread.acceptedAt),
-    oneLine(thread.detail ?? describeWait(thread)),
-  ]);
-  return formatTable([['THREAD', 'WORKFLOW', 'STATUS', 'BY', 'ROUNDS', 'SINCE', ''], ...rows], bold, columns);
-}
-
-function describeTrigger({ trigger }: ThreadRow): string {
-  if (trigger.kind === 'signal') return `signal ${trigger.name}`;
-  return trigger.kind === 'schedule' ? `schedule ${trigger.schedule}` : 'you';
-}
-
-function describeWait({ waitsFor = [] }: ThreadRow): string {
-  return waitsFor
-    .map(({ kind, runIds, questionId, until }) =>
-      [kind, runIds?.join(', '), questionId, until].filter((word) => word !== undefined).join(' '),
-    )
-    .join('; ');
-}
-
-export function formatThread(thread: ThreadView, style: Style): Lines {
-  return [
-    ...formatPairs(
-      {
-        thread: thread.threadId,
-        workflow: thread.workflow,
-        status: [thread.status, thread.detail].filter((word) => word !== undefined).join(': '),
-        by: describeTrigger(thread),
-        accepted: thread.acceptedAt,
-        started: thread.startedAt,
-        ended: thread.endedAt,
-        rounds: `${thread.rounds} of at most ${thread.maxRounds}`,
-        waits: describeWait(thread) || undefined,
-        continues: thread.continues,
-        runs: thread.runs.join(', ') || undefined,
-      },
-      style,
-    ),
-    ...describeContent('payload', thread.payload, style),
-    ...thread.messages.flatMap(({ round, role, content }) =>
-      describeContent(`round ${round}, ${role}`, content, style),
-    ),
-  ];
-}
-
-function describeContent(title: string, content: unknown, { bold }: Style): Lines {
-  if (content === undefined || content === null) return [];
-  const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
-  return ['', bold(title), ...textLines(text)];
-}
-
 export function formatSchedules(
   schedules: readonly ScheduleView[],
-  { bold }: Style,
-  columns?: number,
+  { style: { bold }, columns, isDeclared }: ListShown,
 ): Lines {
-  if (schedules.length === 0)
-    return ['No schedule is declared that you have agreed to. caisson trust shows what is.'];
+  if (schedules.length === 0) return describeNone('schedule', isDeclared);
   const rows = schedules.map((schedule) => [
     schedule.name,
     `${schedule.cron}${schedule.timezone === undefined ? '' : ` ${schedule.timezone}`}`,
     schedule.nextAt ?? 'never',
     oneLine(schedule.what),
     `${schedule.lastSlot ?? '-'}${schedule.lastIsCatchUp === true ? ' (late)' : ''}`,
-    oneLine(schedule.lastProblem ?? schedule.lastRunId ?? schedule.lastThreadId ?? '-'),
+    oneLine(findCause(schedule.lastProblem ?? '') || (schedule.lastRunId ?? schedule.lastThreadId ?? '-')),
   ]);
   return formatTable([['SCHEDULE', 'WHEN', 'NEXT', 'WHAT', 'LAST', 'BECAME'], ...rows], bold, columns);
-}
-
-function formatPairs(pairs: Readonly<Record<string, string | undefined>>, { bold }: Style): Line[] {
-  return Object.entries(pairs).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [line`${bold(name.padEnd(9))} ${value}`],
-  );
 }

@@ -184,6 +184,14 @@ test('a model that was never reached has no usage and no cost', () => {
     expect(text).toContain('branch: work was not made: nothing was changed');
 });
 
+test('where the remote has the branch already, the next try names another one', () => {
+  const failed = (detail: string): string =>
+    show({ status: 'error', failure: { reason: 'worker-failed', detail } });
+  const taken = 'git@host:app.git has a branch work already. Name another one: --branch OTHER.';
+  expect(failed(taken)).toContain(`again: caisson retry ${RUN} --branch OTHER`);
+  expect(failed('broken')).toMatch(new RegExp(`again: caisson retry ${RUN}$`, 'm'));
+});
+
 test('a run that is under way has no duration yet', () => {
   const text = show({ status: 'running', durationMs: 0, reply: '' });
   expect(text.split('\n')[0]).toBe(`running  ${RUN}`);

@@ -4,7 +4,10 @@ import { wrapText } from './wrap-text.ts';
 const GAP = '  ';
 const LEAST_COLUMNS = 10;
 
-/** Columns of equal width, the first row bold where a style is given. Where they do not fit, the widest are wrapped. */
+/**
+ * Columns of equal width, the first row bold where a style is given. Where they do not fit, the widest are wrapped, but never
+ * the first: it names what the row is about, and is copied.
+ */
 export function formatTable(
   rows: readonly Lines[],
   bold: (text: Line) => Line = (text) => text,
@@ -23,8 +26,9 @@ export function formatTable(
 function fitWidths(natural: readonly number[], columns: number): number[] {
   const widths = [...natural];
   const total = (): number => widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-  while (total() > columns && Math.max(...widths) > LEAST_COLUMNS) {
-    const widest = widths.lastIndexOf(Math.max(...widths));
+  const most = (): number => Math.max(...widths.slice(1));
+  while (total() > columns && most() > LEAST_COLUMNS) {
+    const widest = widths.lastIndexOf(most());
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
   return widths;

@@ -1,6 +1,7 @@
 import type { Caisson } from '@caisson/engine';
 import { BusTopic } from '@caisson/protocol';
 import type { Output } from './output.ts';
+import { line, textLines, type Lines } from './painted.ts';
 
 /**
  * Warnings of the host itself: a callback that could not be queued, a secret that others can read, evidence that was
@@ -24,8 +25,14 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
 /** Prints the host's warnings on stderr, from now until it is closed. */
 export function printWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
   caisson.bus.on(BusTopic.WARNING, ({ source, message }) => {
-    if (isOfHost(source)) output.note(`warning: ${source}: ${message}`);
+    if (isOfHost(source)) output.note(describeWarning(source, message));
   });
+}
+
+/** The lines of a stack stay lines; each is below the first and indented, and so none of them can pass for another message. */
+export function describeWarning(source: string, message: string): Lines {
+  const [first = '', ...more] = textLines(message);
+  return [line`warning: ${source}: ${first}`, ...more.map((text) => line`  ${text}`)];
 }
 
 export function isOfHost(source: string): boolean {

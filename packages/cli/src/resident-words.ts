@@ -1,5 +1,6 @@
 /** Events of residents in words. */
 import type { EnvelopeHandlers, EventType } from '@caisson/protocol';
+import { findCause } from './find-cause.ts';
 import { formatDuration } from './format-values.ts';
 import { oneLine } from './format-work.ts';
 
@@ -29,7 +30,7 @@ export const RESIDENT_WORDS: Pick<EnvelopeHandlers<string>, ResidentType> = {
   'resident.reset': ({ key }) => say(key),
   'resident.logged': ({ name, text }) => say(`${name}: ${text}`),
   'sense.computed': ({ sense, cause, durationMs, signals, failure }) =>
-    say(sense, `by ${cause}`, formatDuration(durationMs), signals.join(', '), failure),
+    say(sense, `by ${cause}`, formatDuration(durationMs), signals.join(', '), findCause(failure ?? '')),
   'signal.emitted': ({ name, sense, payload, listeners }) =>
     say(`${name} by ${sense}`, brief(payload), `to ${listeners.join(', ')}`),
   'signal.dropped': ({ name, sense, why, listener, count }) =>

@@ -3,6 +3,7 @@ import { CaissonError } from '@caisson/protocol';
 import { answerRun } from '../answer-run.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
 import { readVariables } from './run-request.ts';
@@ -11,7 +12,7 @@ export const command = defineCommand({
   usage: 'QUESTION|RUN|THREAD "ANSWER" [--env KEY[=V]]',
   about:
     'Answers once, and starts the run that continues with the question, its context and your answer. A thread of a\n' +
-    'workflow goes on by itself.',
+    'workflow goes on by itself. The options of a question are proposals: another text is passed on, with a warning.',
   options: {
     env: {
       type: 'string',
@@ -30,6 +31,7 @@ export const command = defineCommand({
       const given = readVariables(options.env, readHostEnvironment());
       const asked = await findAsked(caisson, name);
       const question = asked?.questionId ?? name;
+      warnUnoffered(asked, answer, output);
       if (asked?.runId.startsWith('thread_') === true) {
         await caisson.answer(question, answer);
         output.result({ questionId: question, threadId: asked.runId }, () => [
@@ -43,6 +45,15 @@ export const command = defineCommand({
       return code;
     }),
 });
+
+/** An agent that offered options may understand nothing else; a person may know better. */
+function warnUnoffered(asked: Question | undefined, answer: string, output: Output): void {
+  const options = (asked?.status === 'open' ? asked.options : undefined)?.map(String) ?? [];
+  if (answer.trim() === '' || options.length === 0 || options.includes(answer)) return;
+  output.note(
+    `warning: the question offers ${options.map((one) => `"${one}"`).join(', ')}; "${answer}" is passed on as it is`,
+  );
+}
 
 type Question = Awaited<ReturnType<Caisson['questions']>>[number];
 

@@ -67,12 +67,29 @@ function describe(found: readonly ListedBranch[], output: Output): Lines {
     branch,
     status === 'timeout' ? 'timed out' : status,
     unmade !== undefined
-      ? `not made: ${unmade}`
+      ? `not made: ${whyUnmade(unmade)}`
       : push === undefined
         ? 'in this repository'
         : describeStanding(push),
   ]);
-  return formatTable([['RUN', 'BRANCH', 'ENDED', 'WHERE'], ...rows], output.style.bold);
+  const table = formatTable([['RUN', 'BRANCH', 'ENDED', 'WHERE'], ...rows], output.style.bold);
+  return [...table, ...found.flatMap(describeUnmade)];
+}
+
+/** Before its remedy, which has a whole command. */
+function whyUnmade(unmade: string): string {
+  return unmade.split('; ')[0] ?? unmade;
+}
+
+function describeUnmade({ runId, unmade = '' }: ListedBranch): Lines {
+  const remedy = unmade.slice(whyUnmade(unmade).length + 2);
+  return remedy === '' ? [] : ['', `${runId}: ${remedy}`];
+}
+
+function describeNothing(listed: number): string {
+  if (listed === 0) return 'No branch waits to be pushed.';
+  const are = listed === 1 ? 'is 1' : `are ${listed}`;
+  return `No branch waits to be pushed; there ${are} that only you can make or drop: caisson branches`;
 }
 
 function describeStanding({ status, remote, reason, detail }: NonNullable<ListedBranch['push']>): string {
@@ -91,15 +108,14 @@ async function pushAll(
   return await withCaisson(
     stateDir,
     async (caisson) => {
-      const waiting = (await caisson.branches()).filter(
-        ({ push }) => push !== undefined && push.status !== 'pushed',
-      );
+      const listed = await caisson.branches();
+      const waiting = listed.filter(({ push }) => push !== undefined && push.status !== 'pushed');
       const runIds = run === undefined ? waiting.map(({ runId }) => runId) : [await caisson.find(run)];
       const outcomes: ({ runId: string } & NonNullable<ListedBranch['push']>)[] = [];
       for (const runId of runIds) outcomes.push({ runId, ...(await caisson.pushBranch(runId)) });
       output.result(outcomes, () =>
         outcomes.length === 0
-          ? ['No branch waits to be pushed.']
+          ? [describeNothing(listed.length)]
           : outcomes.map((outcome) => `${outcome.runId} ${outcome.branch}: ${describeStanding(outcome)}`),
       );
       return outcomes.every(({ status }) => status === 'pushed') ? EXIT_CODES.finished : EXIT_CODES.failed;

@@ -95,10 +95,15 @@ function describeLeftAlone(order: StopOrder): string {
 
 /** Senses watch nothing without a daemon; threads are records, and the next one goes on with them. */
 function describeResidents(residents: number, threads: number): string[] {
-  return [
-    ...(residents === 0 ? [] : [`  ${residents} residents were stopped; the next daemon starts them again`]),
-    ...(threads === 0 ? [] : [`  ${threads} threads have not ended; the next daemon goes on with them`]),
-  ];
+  const stopped =
+    residents === 1
+      ? '1 resident was stopped; the next daemon starts it again'
+      : `${residents} residents were stopped; the next daemon starts them again`;
+  const left =
+    threads === 1
+      ? '1 thread has not ended; the next daemon goes on with it'
+      : `${threads} threads have not ended; the next daemon goes on with them`;
+  return [...(residents === 0 ? [] : [`  ${stopped}`]), ...(threads === 0 ? [] : [`  ${left}`])];
 }
 
 interface EndedRun {

@@ -4,11 +4,13 @@ import { dirname, join } from 'node:path';
 import {
   CONFIG_FILE_NAME,
   describeMisnamedConfig,
+  findDaemon,
   getCurrentFolder,
   inspectProject,
   loadConfig,
   locateRuntimes,
   readHostEnvironment,
+  type ProjectInspection,
   type ResolvedConfig,
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
@@ -62,11 +64,13 @@ export const command = defineCommand({
     for (const [path, code] of isWritten ? Object.entries(files) : [])
       await writeNew(join(config.projectRoot, path), code);
     const runtime = chooseUsual(found, options.runtime);
+    const isServed =
+      options.with !== undefined && (await findDaemon({ stateDir: options['state-dir'] })).kind === 'answers';
     output.result({ file, isWritten, text, files, runtime, found }, () => [
       ...formatFound(found, output.style, output.wrapColumns()),
       '',
       ...describeFile(file, text, isWritten),
-      ...describeFiles(files, isWritten),
+      ...describeFiles(files, { isWritten, isServed, tests: found.repository.tests }),
       ...describeNext(found, runtime),
     ]);
     return EXIT_CODES.finished;
@@ -78,13 +82,25 @@ function describeFile(file: string, text: string | null, isWritten: boolean): Li
   return isWritten ? [`Wrote ${file}:`, ...indent(text)] : [`Would write ${file}:`, ...indent(text)];
 }
 
+interface PartNews {
+  readonly isWritten: boolean;
+  /** A daemon has read the configuration already. */
+  readonly isServed: boolean;
+  readonly tests: ProjectInspection['repository']['tests'];
+}
+
 /** What follows is the same for every part, and short. */
-function describeFiles(files: Readonly<Record<string, string>>, isWritten: boolean): Lines {
+function describeFiles(
+  files: Readonly<Record<string, string>>,
+  { isWritten, isServed, tests }: PartNews,
+): Lines {
   const paths = Object.keys(files);
   if (paths.length === 0) return [];
   return [
     `${isWritten ? 'Wrote' : 'Would write'} ${paths.join(' and ')}.`,
-    'Then: caisson trust, caisson up -d, and caisson logs --all -f (guide: docs/guides/residents.md).',
+    'The sense reads how your tests ended, once they write it (a report of vitest or jest says more; see senses/tests.ts):',
+    `  ${tests ?? 'YOUR TESTS'}; echo $? > test-exit-code.txt`,
+    `Then: caisson trust --yes, caisson ${isServed ? 'reload' : 'up -d'}, and caisson logs --all -f (guide: docs/guides/residents.md).`,
     'For types in your editor: npm install --save-dev CLONE/packages/cli (the clone of Caisson)',
     '',
   ];

@@ -2,7 +2,7 @@ import type { Caisson } from '@caisson/engine';
 import { toWire, type DispatchResult, type EventEnvelope, type WireEvent } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
-import { createNews } from '../format-news.ts';
+import { createNews, type NewsOptions } from '../format-news.ts';
 import type { Output } from '../output.ts';
 import { textLines } from '../painted.ts';
 import { printWarnings } from '../print-warnings.ts';
@@ -10,7 +10,7 @@ import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[RUN] [-f] [--all] [--after SEQ] [--stdout | --stderr | --verify] [--raw]',
+  usage: '[RUN] [-f] [--all [--verbose]] [--after SEQ] [--stdout | --stderr | --verify] [--raw]',
   about:
     'Of the newest run if RUN is left out. Events by default, each in words (-o ndjson has all of each); with -f also what is\n' +
     'not recorded, as it happens, whichever process drives the run. With --stdout or --stderr what the agent itself printed:\n' +
@@ -19,6 +19,10 @@ export const command = defineCommand({
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'continue until the run has ended' },
     all: { type: 'boolean', summary: 'with -f: everything that happens in the project from now on' },
+    verbose: {
+      type: 'boolean',
+      summary: 'with --all: also each compute of a sense that emitted nothing and went as the one before',
+    },
     after: {
       type: 'string',
       value: 'SEQ',
@@ -72,7 +76,7 @@ export const command = defineCommand({
 async function followAll(
   caisson: Caisson,
   positionals: readonly string[],
-  options: { readonly follow: boolean; readonly after: string | undefined },
+  options: { readonly follow: boolean; readonly verbose: boolean; readonly after: string | undefined },
   output: Output,
 ): Promise<ExitCode> {
   if (!options.follow || positionals.length > 0)
@@ -80,7 +84,10 @@ async function followAll(
       remedy: 'caisson logs --all -f',
     });
   const after = options.after === undefined ? {} : { after: readAfter(options.after) };
-  const print = createPrinter(output, ({ runId }) => `${(runId ?? 'project').slice(-8).padEnd(8)} `);
+  const print = createPrinter(output, {
+    nameOf: ({ runId }) => `${(runId ?? 'project').slice(-8).padEnd(8)} `,
+    isVerbose: options.verbose,
+  });
   for await (const event of caisson.follow({ ...after, signal: output.closed })) print(event);
   return EXIT_CODES.finished;
 }
@@ -123,11 +130,8 @@ function readAfter(text: string | undefined): number {
 }
 
 /** A person sees news only; a program sees all of it. */
-function createPrinter(
-  output: Output,
-  nameOf?: (event: EventEnvelope) => string,
-): (event: EventEnvelope) => void {
-  const format = createNews(output.style, output.wrapColumns, nameOf);
+function createPrinter(output: Output, how: NewsOptions = {}): (event: EventEnvelope) => void {
+  const format = createNews(output.style, output.wrapColumns, how);
   return (event) => {
     if (output.format !== 'human') return output.event(toWire(event));
     const lines = format(event);

@@ -1,5 +1,5 @@
-import { reloadDaemon } from '@caisson/engine';
-import type { ReloadReport } from '@caisson/protocol';
+import { inspectTrust, isAgreed, reloadDaemon, TrustRequiredError } from '@caisson/engine';
+import { CaissonError, type ReloadReport } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Lines } from '../painted.ts';
@@ -13,12 +13,23 @@ export const command = defineCommand({
   options: {},
   examples: [{ line: 'caisson reload', says: 'After a change of caisson.yaml: what is different now?' }],
   async run({ options, output }) {
-    const report = await reloadDaemon({ stateDir: options['state-dir'] });
+    const report = await reload(options['state-dir']);
     for (const warning of report.warnings ?? []) output.note(`warning: ${warning}`);
     output.result(report, () => format(report));
     return EXIT_CODES.finished;
   },
 });
+
+/** A refusal comes as one text; what is asked for is listed here as everywhere, each thing on a line of its own. */
+async function reload(stateDir: string | undefined): Promise<ReloadReport> {
+  try {
+    return await reloadDaemon({ stateDir });
+  } catch (error) {
+    if (!(error instanceof CaissonError) || error.code !== 'TRUST_REQUIRED') throw error;
+    const report = await inspectTrust({ flags: { state: stateDir } });
+    throw isAgreed(report) ? error : new TrustRequiredError(report);
+  }
+}
 
 /** What a daemon reads anew at once. */
 const AT_ONCE = /^(?:senses|workflows|schedules)(?:\.|$)/;

@@ -13,9 +13,12 @@ export const list = defineCommand({
   options: {},
   examples: [{ line: 'caisson residents list', says: 'Which run, what they take, and what went wrong.' }],
   run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+    withCaissonToRead(options['state-dir'], output, async ({ residents, config }) => {
       const found = await residents.list();
-      output.result(found, () => formatResidents(found, output.style, output.wrapColumns()));
+      const isDeclared = Object.keys({ ...config.senses, ...config.workflows }).length > 0;
+      output.result(found, () =>
+        formatResidents(found, { style: output.style, columns: output.wrapColumns(), isDeclared }),
+      );
       return EXIT_CODES.finished;
     }),
 });

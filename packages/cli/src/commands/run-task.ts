@@ -198,7 +198,7 @@ function whyNotApplied(
   { runId, result, repository }: DispatchResult,
   request: DispatchRequest,
 ): string | null {
-  if (repository !== undefined)
+  if (repository !== undefined && result?.patchRef !== undefined)
     return `the run worked on ${repository.remote}; here all the same: caisson apply ${runId} --here`;
   const { verify, policy } = result ?? {};
   if (verify === undefined) return null;

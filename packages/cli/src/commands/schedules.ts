@@ -16,9 +16,12 @@ export const command = defineCommand({
     { line: 'caisson schedules -o json', says: 'The same for a program.' },
   ],
   run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+    withCaissonToRead(options['state-dir'], output, async ({ residents, config }) => {
       const schedules = await residents.schedules();
-      output.result(schedules, () => formatSchedules(schedules, output.style, output.wrapColumns()));
+      const isDeclared = Object.keys(config.schedules).length > 0;
+      output.result(schedules, () =>
+        formatSchedules(schedules, { style: output.style, columns: output.wrapColumns(), isDeclared }),
+      );
       if (schedules.length > 0 && (await findDaemon({ stateDir: options['state-dir'] })).kind === 'none')
         output.note('No daemon serves this project, so none of them starts. To start one: caisson up -d');
       return EXIT_CODES.finished;

@@ -15,9 +15,12 @@ export const list = defineCommand({
   options: {},
   examples: [{ line: 'caisson senses list', says: 'What is watched, how often, and what went wrong.' }],
   run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+    withCaissonToRead(options['state-dir'], output, async ({ residents, config }) => {
       const senses = await residents.senses();
-      output.result(senses, () => formatSenses(senses, output.style, output.wrapColumns()));
+      const isDeclared = Object.keys(config.senses).length > 0;
+      output.result(senses, () =>
+        formatSenses(senses, { style: output.style, columns: output.wrapColumns(), isDeclared }),
+      );
       return EXIT_CODES.finished;
     }),
 });

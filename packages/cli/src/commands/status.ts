@@ -75,7 +75,7 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
     ['runs', `${status.running} running, ${status.queued} queued${describeLimit(status)}`],
     ...summariseResidents(status),
   ];
-  return [...rows.map(([name, value]) => line`${bold(name.padEnd(8))} ${value}`), ...listRuns(status)];
+  return [...rows.map(([name, value]) => line`${bold(name.padEnd(9))} ${value}`), ...listRuns(status)];
 }
 
 function describeLimit({ concurrency }: DaemonStatus): string {

@@ -2,7 +2,7 @@
 import { ThreadStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatThread, formatThreads } from '../format-residents.ts';
+import { formatThread, formatThreads } from '../format-threads.ts';
 import { reportStart } from '../report-start.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
@@ -63,9 +63,11 @@ export const show = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson threads show latest', says: 'The newest one.' }],
   run: ({ options, positionals, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
-      const thread = await residents.thread(positionals[0] ?? '');
-      output.result(thread, () => formatThread(thread, output.style));
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
+      const thread = await caisson.residents.thread(positionals[0] ?? '');
+      const all = thread.status === 'waiting' ? await caisson.questions({ status: 'open' }) : [];
+      const open = all.filter(({ runId }) => runId === thread.threadId);
+      output.result(thread, () => formatThread(thread, open, output.style));
       return EXIT_CODES.finished;
     }),
 });

@@ -25,7 +25,7 @@ export const createTokenCommand = defineCommand({
   positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson tokens create ci --scope read', says: 'A token that only reads, for 30 days.' },
-    { line: 'caisson tokens create --scope read --expires 8h', says: 'For one day, without a name.' },
+    { line: 'caisson tokens create --scope read --expires 8h', says: 'For a working day, without a name.' },
     {
       line: 'caisson tokens create bot --scope run,decide --expires 8h',
       says: 'One that may start runs and decide, for a working day.',
@@ -62,20 +62,38 @@ export const listTokensCommand = defineCommand({
 });
 
 export const revokeTokenCommand = defineCommand({
-  usage: 'ID',
-  about: 'The token, or the page, can do nothing from then on.',
+  usage: 'ID|NAME',
+  about: 'The token, or the page, can do nothing from then on. A name counts where only one has it.',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson tokens revoke 1f0a33c2b4d5e6f7', says: 'As caisson tokens list names it.' }],
   async run({ options, positionals, output }) {
-    const id = positionals[0] ?? '';
-    const isRevoked = await withCaisson(options['state-dir'], ({ tokens }) => tokens.revoke(id), output);
+    const given = positionals[0] ?? '';
+    const { id, isRevoked } = await withCaisson(
+      options['state-dir'],
+      async ({ tokens }) => {
+        const found = findToken(await tokens.list(), given);
+        return { id: found, isRevoked: await tokens.revoke(found) };
+      },
+      output,
+    );
     if (!isRevoked)
-      throw new UsageError(`there is no token ${id}`, { remedy: 'caisson tokens list shows them.' });
+      throw new UsageError(`there is no token ${given}`, { remedy: 'caisson tokens list shows them.' });
     output.result({ id, isRevoked }, () => [`Revoked ${id}.`]);
     return EXIT_CODES.finished;
   },
 });
+
+/** An id comes first: another token may have it as its name. */
+function findToken(all: readonly TokenView[], given: string): string {
+  if (all.some(({ id }) => id === given)) return given;
+  const named = all.filter(({ name }) => name === given);
+  if (named.length > 1)
+    throw new UsageError(`${named.length} tokens have the name ${given}`, {
+      remedy: `Say which: ${named.map(({ id }) => id).join(', ')}.`,
+    });
+  return named[0]?.id ?? given;
+}
 
 function toRow({ id, name, kind, scopes, expiresAt }: TokenView): string[] {
   return [id, name, kind, scopes.join(','), expiresAt ?? 'never'];

@@ -1,4 +1,5 @@
 import {
+  findDaemon,
   grantTrust,
   inspectTrust,
   isAgreed,
@@ -52,28 +53,37 @@ export const command = defineCommand({
     const report = await inspectTrust({ flags });
     const sendsTo = (options['send-key'] ?? []).map((given) => parseAddress(given, report));
     if (options.yes === true)
-      return print(
-        await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }),
-        output,
-        report,
-      );
-    if (!canAsk(output) || isAgreed(report)) return print(report, output);
+      return await print(await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }), output, {
+        before: report,
+        stateDir: options['state-dir'],
+      });
+    if (!canAsk(output) || isAgreed(report)) return await print(report, output);
     const granted = await agreeToProject(report, options['state-dir'], output);
     output.line(granted === null ? 'Nothing was agreed to.' : 'Agreed. caisson trust --revoke revokes it.');
     return granted === null ? EXIT_CODES.policyDenied : EXIT_CODES.finished;
   },
 });
 
-function print(report: ProjectTrust, output: Output, before = report): ExitCode {
+async function print(
+  report: ProjectTrust,
+  output: Output,
+  { before = report, stateDir }: { before?: ProjectTrust; stateDir?: string | undefined } = {},
+): Promise<ExitCode> {
   if (before.folder !== null && report.folder === null) output.note('The folder is accepted as it is.');
   if (before.state !== null && report.state === null)
     output.note('The state folder was adopted: its runs are shown as they are, and were not checked.');
   output.result({ ...report }, () => formatTrust(report, output.style));
   if (!isAgreed(before) && isAgreed(report) && report.lines.some(({ key }) => RESIDENT_KEY.test(key)))
-    output.note('A daemon that runs already begins with it after: caisson reload');
+    output.note(`To begin with it: ${(await isServed(stateDir)) ? 'caisson reload' : 'caisson up -d'}`);
   if (isAgreed(report)) return EXIT_CODES.finished;
-  if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
+  if (output.format === 'human') output.note(`To agree: ${new TrustRequiredError(report).agree}`);
   return EXIT_CODES.policyDenied;
+}
+
+/** A state folder that is refused has no daemon that one could ask. */
+async function isServed(stateDir: string | undefined): Promise<boolean> {
+  const standing = await findDaemon({ stateDir }).catch(() => null);
+  return standing?.kind === 'answers';
 }
 
 function revoke(isRevoked: boolean, output: Output): ExitCode {

@@ -15,9 +15,12 @@ export const list = defineCommand({
   options: {},
   examples: [{ line: 'caisson workflows list', says: 'What there is, and how many threads each has.' }],
   run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+    withCaissonToRead(options['state-dir'], output, async ({ residents, config }) => {
       const workflows = await residents.workflows();
-      output.result(workflows, () => formatWorkflows(workflows, output.style, output.wrapColumns()));
+      const isDeclared = Object.keys(config.workflows).length > 0;
+      output.result(workflows, () =>
+        formatWorkflows(workflows, { style: output.style, columns: output.wrapColumns(), isDeclared }),
+      );
       return EXIT_CODES.finished;
     }),
 });

@@ -25,7 +25,10 @@ export class RunNotFoundError extends CaissonError {
 
   constructor(runId: string) {
     super(runId === 'latest' ? 'this project has no runs yet' : `there is no run ${runId}`, {
-      remedy: 'caisson runs lists the runs of this project.',
+      remedy:
+        runId === 'latest'
+          ? 'Start one: caisson run. What happens from now on shows caisson logs --all -f.'
+          : 'caisson runs lists the runs of this project.',
     });
   }
 }

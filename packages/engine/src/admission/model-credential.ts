@@ -32,16 +32,16 @@ function refuse(runtime: FoundRuntime, detail: string): RequestRefusal {
     return {
       kind: 'unavailable',
       detail,
-      remedy: `In your own config.yaml: runtimes.${name}.endpoint: "${otherAddress.url}"; or unset ${otherAddress.variable}.`,
+      remedy: `In your own config.yaml (~/.config/caisson): runtimes.${name}.endpoint: "${otherAddress.url}"; or unset ${otherAddress.variable}.`,
     };
   // Another log-in would be the same key.
   if (foundLogin?.keyRef !== undefined)
     return {
       kind: 'unavailable',
       detail,
-      remedy: `Your log-in (${foundLogin.path}) is an API key, which is used only by its name. In your own config.yaml (jq must be there): runtimes.${name}.apiKey: "${foundLogin.keyRef}"; or set ${descriptor.keyEnv ?? 'a variable'} and leave --login out.`,
+      remedy: `Your log-in (${foundLogin.path}) is an API key, which is used only by its name. In your own config.yaml (in ~/.config/caisson; jq must be there): runtimes.${name}.apiKey: "${foundLogin.keyRef}"; or set ${descriptor.keyEnv ?? 'a variable'} and leave --login out.`,
     };
-  const key = `Set ${descriptor.keyEnv ?? 'a variable'}, or name your key in your own config.yaml (runtimes.${name}.apiKey: env:NAME)`;
+  const key = `Set ${descriptor.keyEnv ?? 'a variable'}, or name your key in your own ~/.config/caisson/config.yaml (runtimes.${name}.apiKey: env:NAME)`;
   const isUsable = foundLogin?.problem === null;
   const login =
     descriptor.login === undefined

@@ -7,7 +7,7 @@ import { explainError, shareTurn } from '@caisson/ground';
 import { pathRules } from '@caisson/policy';
 import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import { attemptKey, type WorkerLimits } from '../compute/index.ts';
-import type { PreparedWorkspace } from '../workspace/index.ts';
+import { titleOf, type PreparedWorkspace } from '../workspace/index.ts';
 import {
   type AdmittedRun,
   type DispatchRooms,
@@ -189,7 +189,7 @@ async function openOwnConversation(
 }
 
 async function prepareWorkspace(
-  { settings, workspaces }: DispatchRooms,
+  { ledger, settings, workspaces }: DispatchRooms,
   { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
   { attempt, signal, start }: { attempt: number; signal: AbortSignal; start: WorkspaceStart & RemoteStart },
 ): Promise<PreparedWorkspace> {
@@ -216,6 +216,7 @@ async function prepareWorkspace(
       ...definedOnly({
         baseRef: request.repo === undefined ? request.base : undefined,
         branch: request.branch,
+        title: titleOf(ledger.run(runId)?.description ?? ''), // without secrets, as it was recorded
       }),
       controls: findOwnControls(settings),
       ...(request.allowRisky === true ? { allowRisky: true } : {}),

@@ -6,7 +6,7 @@ import { seeAsCaller } from './as-caller.ts';
 import { createExaminer } from './examine-apart.ts';
 import { introduceHost, type Opening } from './reach-daemon.ts';
 import { parsePublicKey, parseWitness } from '../evidence/index.ts';
-import type { ResolvedConfig } from '../config/index.ts';
+import type { LiveConfig, ResolvedConfig } from '../config/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { createBeside } from '../operations/beside-runs.ts';
 import { createKeptAnswers } from '../operations/kept-answers.ts';
@@ -30,6 +30,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     engine,
     forOwner: () => recordDecisions(caisson, engine, localActor(options.client)),
     readConfig: () => live.current,
+    reloadConfig: (accept) => live.reload(accept),
     async beginWork(repeat) {
       await requireTrust(engine.config);
       await engine.openPost();
@@ -79,6 +80,8 @@ export interface OpenedHost extends ApiHost {
   forOwner(): Caisson;
   /** What the files said when they were last read; `checkConfig` reads them again. */
   readConfig(): ResolvedConfig;
+  /** The same as `checkConfig`, unless `accept` throws for what was read: then nothing has changed. */
+  reloadConfig: LiveConfig['reload'];
   /**
    * Does all that a host does beside its runs, before there is one: it listens, seals and cleans up. Throws without the
    * user's agreement. `repeat` repeats the sealing.

@@ -5,8 +5,11 @@ import { explainConfig } from './load-config.ts';
 /** The configuration of a long-lived host. */
 export interface LiveConfig {
   readonly current: ResolvedConfig;
-  /** Reads every source again. A file that has become invalid throws `ConfigError` and leaves `current` as it was. */
-  reload(): Promise<readonly ConfigChange[]>;
+  /**
+   * Reads every source again. A file that has become invalid throws `ConfigError` and leaves `current` as it was, and so
+   * does what `accept` throws: the next reload is compared with the same `current`.
+   */
+  reload(accept?: (next: ResolvedConfig) => Promise<void>): Promise<readonly ConfigChange[]>;
 }
 
 /** Loads the configuration and keeps it; `onChange` gets each setting that differs after a reload. */
@@ -19,8 +22,9 @@ export async function createLiveConfig(
     get current() {
       return loaded.config;
     },
-    async reload() {
+    async reload(accept) {
       const next = await explainConfig(options);
+      await accept?.(next.config);
       const changes = compareRows(loaded.rows, next.rows);
       loaded = next;
       for (const change of changes) onChange(change);

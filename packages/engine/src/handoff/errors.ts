@@ -1,4 +1,4 @@
-import { CaissonError, type Handoff } from '@caisson/protocol';
+import { CaissonError, definedOnly, type Handoff } from '@caisson/protocol';
 
 /** Which task an error is about. */
 export interface WorkerPlace {
@@ -21,7 +21,8 @@ export abstract class WorkerError extends CaissonError {
     message: string,
     { handoff, ...options }: { cause?: unknown; remedy?: string; handoff?: Handoff | undefined } = {},
   ) {
-    super(`task ${place.taskId}: ${message}`, options);
+    const remedy = options.remedy ?? (place.runId && `What happened: caisson show ${place.runId}`);
+    super(`task ${place.taskId}: ${message}`, definedOnly({ ...options, remedy }));
     this.taskId = place.taskId;
     this.branch = place.branch;
     this.runId = place.runId;

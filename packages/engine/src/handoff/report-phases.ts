@@ -1,5 +1,11 @@
 /** A line for people for each phase of a task: `[worker:task-001] pushed: worker/task-001`. */
-import { TERMINAL_TYPES, isEnding, type EventEnvelope, type EventType } from '@caisson/protocol';
+import {
+  TERMINAL_TYPES,
+  isEnding,
+  type EnvelopeOf,
+  type EventEnvelope,
+  type EventType,
+} from '@caisson/protocol';
 import type { PoolRun } from './contract.ts';
 
 const PHASES: readonly EventType[] = [
@@ -50,7 +56,7 @@ function describePhase(event: EventEnvelope, runId: string): string | null {
     case 'work.saved':
       return event.commit === undefined ? 'work saved' : `work saved: ${event.commit.slice(0, SHORT_COMMIT)}`;
     case 'handoff.recorded':
-      return `hand-off: ${event.handoff.status}, said by the ${event.handoff.by}`;
+      return `hand-off: ${event.handoff.status}, said by the ${event.handoff.by}${describeCheck(event.handoff)}`;
     case 'branch.pushed':
       return `pushed: ${event.branch}`;
     case 'branch.push-failed':
@@ -60,6 +66,11 @@ function describePhase(event: EventEnvelope, runId: string): string | null {
     default:
       return isEnding(event) ? `ended: ${describeEnding(event)}` : null;
   }
+}
+
+/** A check that failed does not reject the task, so it is said here. */
+function describeCheck({ verdict }: EnvelopeOf<'handoff.recorded'>['handoff']): string {
+  return verdict.verify === 'failed' ? '; its check FAILED' : '';
 }
 
 function describeEnding(ending: Extract<EventEnvelope, { type: (typeof TERMINAL_TYPES)[number] }>): string {

@@ -1,6 +1,6 @@
 /** What `caisson reload` does in a daemon: the configuration is read again, and what has changed is reported. */
 import type { ReloadReport } from '@caisson/protocol';
-import type { Caisson } from '../caisson-contract.ts';
+import type { OpenedHost } from '../composition/open-here.ts';
 import type { SystemdNotifier } from '../daemon/index.ts';
 import type { DaemonFace } from './daemon-face.ts';
 import type { ServedResidents } from './serve-residents.ts';
@@ -23,16 +23,16 @@ const OPENED_WITH = [
 ];
 
 export async function reloadProject(
-  caisson: Caisson,
+  { reloadConfig }: Pick<OpenedHost, 'reloadConfig'>,
   notifier: SystemdNotifier,
   { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
 ): Promise<ReloadReport> {
   notifier.reloading();
   const problem = face.renew(); // also where the configuration cannot be read
   try {
-    const changes = await caisson.checkConfig();
+    let replaced: readonly string[] = [];
+    const changes = await reloadConfig(async (next) => void (replaced = await residents.reload(next)));
     const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
-    const replaced = await residents.reload();
     return {
       changes: [...changes],
       needsRestart,

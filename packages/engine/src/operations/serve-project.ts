@@ -61,7 +61,8 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
     const holder = await takeLease(lease, own);
     if (holder !== own)
       throw new DaemonRunsError(`a daemon serves this project already (${describeDaemon(holder)})`, {
-        remedy: 'Use that one; caisson status shows it, and caisson down ends it.',
+        remedy:
+          'Use that one: caisson reload lets it read caisson.yaml again, caisson status shows it, caisson down ends it.',
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
@@ -117,7 +118,7 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
-    reload: () => reloadProject(caisson, notifier, { residents, face: server.face }),
+    reload: () => reloadProject(opened, notifier, { residents, face: server.face }),
     openFace: (order) => server.face.open(order),
     closeFace: () => server.face.close(true),
   };

@@ -32,7 +32,7 @@ export interface ServedResidents {
   readonly task: TimedTask;
   status(): Pick<DaemonStatus, 'residents' | 'threads' | 'schedules'>;
   /** The configuration may have changed. Resolves with the keys that have. Throws TrustRequiredError. */
-  reload(): Promise<readonly string[]>;
+  reload(next: ResolvedConfig): Promise<readonly string[]>;
   /** Idempotent; nothing is left when it resolves. */
   stop(): Promise<void>;
 }
@@ -67,8 +67,7 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
         start: (slot: FiredSlot) => gate.enter(() => startSlot(rooms, schedule, slot, start)),
       })),
     );
-  const reload = async (): Promise<readonly string[]> => {
-    const next = rooms.readConfig();
+  const reload = async (next: ResolvedConfig): Promise<readonly string[]> => {
     await requireTrust(next, ['senses', 'workflows', 'schedules']);
     config = next;
     const before = opened.find();
@@ -90,8 +89,8 @@ export async function serveResidents(rooms: ResidentRooms): Promise<ServedReside
       run: () => (isServing() ? schedules.fireDue() : undefined),
     },
     status: () => describe(engine, opened.find(), schedules.list()),
-    reload() {
-      const reloaded = lastReload.then(reload); // one after the other: the first opens the residents
+    reload(next) {
+      const reloaded = lastReload.then(() => reload(next)); // one after the other: the first opens the residents
       lastReload = reloaded.catch(() => undefined);
       return reloaded;
     },

@@ -58,7 +58,7 @@ function runsAlready(status: DaemonStatus): DaemonRunsError {
   const what = isServing ? 'serves this project already' : 'of this project is going down';
   return new DaemonRunsError(`a daemon ${what} (${describeDaemon(status)})`, {
     remedy: isServing
-      ? 'Use that one; caisson status shows it, and caisson down ends it.'
+      ? 'Use that one: caisson reload lets it read caisson.yaml again, caisson status shows it, caisson down ends it.'
       : 'Wait until it is gone; caisson status shows what it waits for, and caisson down --now ends it.',
   });
 }

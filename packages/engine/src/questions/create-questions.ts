@@ -2,7 +2,7 @@ import { definedOnly, type DataOf, type DispatchRequest } from '@caisson/protoco
 import { isRefusal, isThreadStream, type QuestionRow } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
 import type { QuestionRooms, Questions } from './contract.ts';
-import { QuestionClosedError } from './errors.ts';
+import { AnswerEmptyError, QuestionClosedError } from './errors.ts';
 
 export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions<Handle> {
   const { ledger } = rooms;
@@ -14,6 +14,7 @@ export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions
     async answer(given, answer) {
       await expireQuestions(rooms);
       const found = findQuestion(rooms, given);
+      if (answer.trim() === '') throw new AnswerEmptyError(found.runId);
       if (isThreadStream(found.runId)) return answerThread(rooms, requireOpen(found), answer);
       rooms.requireContents(found.runId);
       await recordEarlierAnswer(rooms, found);

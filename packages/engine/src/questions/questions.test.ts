@@ -50,6 +50,15 @@ async function open({ deadlineAt, alive = [] }: { deadlineAt?: string; alive?: s
 }
 
 describe('an answer', () => {
+  test('that is empty is refused, and the question stays open', async () => {
+    const { questions, ledger } = await open();
+    for (const empty of ['', ' \n']) {
+      const refused = { code: 'USAGE', remedy: expect.stringContaining(`caisson answer ${ASKED}`) };
+      await expect(questions.answer(ASKED, empty)).rejects.toMatchObject(refused);
+    }
+    expect(ledger.question('q_1')).toMatchObject({ status: 'open' });
+  });
+
   test('goes to the run that continues, and closes the question', async () => {
     const { questions, ledger, requests } = await open();
     const next = await questions.answer(ASKED, 'this');

@@ -16,6 +16,7 @@ export function refuseOldVersion(
     check: 'runtime-version',
     kind: 'unavailable',
     detail: `${title} ${version} is too old: Caisson can gate its calls and read its ending only from version ${testedRange.from} on`,
-    remedy: `npm install -g ${npmPackage ?? title}, or set runtimes.${name}.bin to a newer one.`,
+    // Without @latest npm chooses the newest version that names the Node at hand, which may be this one.
+    remedy: `npm install -g ${npmPackage ?? title}@latest, with the Node that it asks for, or set runtimes.${name}.bin to a newer one.`,
   });
 }

@@ -9,6 +9,14 @@ export interface TrustRecord {
   readonly lines: readonly string[];
   /** Which credential may go to which address. */
   readonly sends: readonly Pick<KeySend, 'credential' | 'to'>[];
+  /** The digests of its parts: with them a removed part is recognised. Records of old versions lack them. */
+  readonly parts?: AskedParts;
+}
+
+/** Digests: of each sense, workflow and schedule alone, and of everything else together. */
+export interface AskedParts {
+  readonly residents: readonly string[];
+  readonly rest: string;
 }
 
 /** What a project asks for, as readable lines, and what the user has agreed to. */

@@ -46,6 +46,27 @@ test('what was agreed to is granted until the value or a named file changes', as
   expect(changed.difference.map(({ sign }) => sign)).toEqual(['-', '+']);
 });
 
+test('without a sense, workflow or schedule it is less than was agreed to; any other change is asked about', async () => {
+  const { projectRoot, open } = createPlace();
+  const nightly = { path: ['schedules', 'nightly'], value: { cron: '0 3 * * *', task: 'sweep' } };
+  const hourly = { path: ['schedules', 'hourly'], value: { cron: '0 * * * *', task: 'look' } };
+  const decide = async (asks: TrustRequest['asks'], more: Partial<TrustRequest> = {}): Promise<unknown> =>
+    (await open().decide(ask(projectRoot, { asks, ...more }))).kind;
+  await open().grant(ask(projectRoot, { asks: [SETUP, nightly, hourly], sends: [SEND] }), [SEND.to]);
+  const sends = { sends: [SEND] };
+  expect(await decide([SETUP, hourly], sends)).toBe('granted');
+  expect(await decide([SETUP], sends)).toBe('granted');
+  expect(await decide([SETUP, nightly, hourly], sends)).toBe('granted'); // it came back as it was
+  const often = { ...hourly, value: { ...hourly.value, cron: '* * * * *' } };
+  expect(await decide([SETUP, often], sends)).toBe('required');
+  expect(await decide([SETUP, { ...hourly, path: ['schedules', 'other'] }], sends)).toBe('required');
+  // What stays may mean something else without another key, or without an address.
+  expect(await decide([nightly, hourly], sends)).toBe('required');
+  expect(await decide([SETUP, hourly])).toBe('required');
+  writeFileSync(join(projectRoot, 'setup.sh'), 'two');
+  expect(await decide([SETUP, hourly], sends)).toBe('required');
+});
+
 test('a project that asks for nothing needs no record', async () => {
   const { projectRoot, open } = createPlace();
   expect(await open().decide(ask(projectRoot, { asks: [] }))).toEqual({ kind: 'nothing-asked' });

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '@caisson/ground';
 import { toReal, type KeySend, type TrustDecision, type TrustRequest } from '../config/index.ts';
 import type { AskLine, Trust, TrustRecord, TrustReport } from './contract.ts';
 import { describeAsks, formatAsk } from './describe-asks.ts';
+import { digestAsks, digestParts, isNoMore } from './digest-asks.ts';
 import { openTrustStore } from './trust-store.ts';
 
 export interface TrustOptions {
@@ -37,6 +37,7 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
         grantedAt: clock.now().toISOString(),
         lines: lines.map(formatAsk),
         sends: agreed.map(({ credential, to }) => ({ credential, to })),
+        parts: digestParts(lines, request),
       });
       return weigh(request);
     },
@@ -54,6 +55,7 @@ interface Agreed {
   readonly digest: string;
   readonly lines?: readonly string[];
   readonly sends?: TrustRecord['sends'];
+  readonly parts?: TrustRecord['parts'];
   readonly sendsTo?: readonly string[];
 }
 
@@ -63,7 +65,9 @@ function createReport(
   digest: string,
   agreed: Agreed | null,
 ): Omit<TrustReport, 'isVariableStale'> {
-  const isSame = agreed?.digest === digest;
+  const isSame =
+    agreed?.digest === digest ||
+    (agreed?.parts !== undefined && isNoMore(digestParts(lines, request), agreed.parts));
   const missingSends = listAddresses(request.sends.filter((send) => !isAgreed(agreed, send)));
   const status =
     lines.length === 0
@@ -101,17 +105,6 @@ function compareLines(before: readonly string[], after: readonly string[]): Trus
     ...before.filter((line) => !after.includes(line)).map((line) => ({ sign: '-' as const, line })),
     ...after.filter((line) => !before.includes(line)).map((line) => ({ sign: '+' as const, line })),
   ];
-}
-
-/** Over the values themselves and the contents of the files that they name. */
-function digestAsks(lines: readonly AskLine[], { asks, sends }: TrustRequest): string {
-  const text = JSON.stringify([
-    'caisson-trust/1',
-    asks.map(({ path, value }) => [path, value]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
-    lines.map(({ key, files }) => [key, files.map(({ path, sha256 }) => [path, sha256])]),
-    sends.map(({ by, credential, to }) => [by, credential, to]),
-  ]);
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 /** `sha256:<hex>[,send-key=<address>]…`; anything else agrees to nothing. */

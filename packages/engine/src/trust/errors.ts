@@ -11,11 +11,14 @@ export class TrustRequiredError extends CaissonError {
 
   /** The message, line by line. */
   readonly lines: readonly string[];
+  /** How to agree, for a reader who sees already what is asked for. */
+  readonly agree: string;
 
   constructor(report: TrustReport) {
     const lines = summarize(report);
     super(lines.join('\n'), { remedy: describeRemedy(report) });
     this.lines = lines;
+    this.agree = describeAgreement(report);
   }
 }
 
@@ -81,8 +84,12 @@ function summarize(report: TrustReport): string[] {
   return [`${REASONS[report.status] ?? 'trust is required'}:`, ...all.slice(0, MAX_SHOWN), ...rest];
 }
 
-function describeRemedy({ missingSends, variable, isVariableStale }: TrustReport): string {
-  const stale = isVariableStale ? 'CAISSON_TRUST is set, but for something else. ' : '';
+function describeRemedy(report: TrustReport): string {
+  const stale = report.isVariableStale ? 'CAISSON_TRUST is set, but for something else. ' : '';
+  return `${stale}Look at it with caisson trust, then agree with ${describeAgreement(report)}`;
+}
+
+function describeAgreement({ missingSends, variable }: TrustReport): string {
   const sends = missingSends.map((to) => ` --send-key ${to}`).join('');
-  return `${stale}Look at it with caisson trust, then agree with caisson trust --yes${sends}, or in CI with CAISSON_TRUST='${variable}'.`;
+  return `caisson trust --yes${sends}, or in CI with CAISSON_TRUST='${variable}'.`;
 }

@@ -21,6 +21,7 @@ const TrustFile = z.object({
       grantedAt: z.string(),
       lines: z.array(z.string()),
       sends: z.array(z.object({ credential: z.string(), to: z.string() })),
+      parts: z.optional(z.object({ residents: z.array(z.string()), rest: z.string() })),
     }),
   ),
 });
@@ -59,7 +60,12 @@ export function openTrustStore(folder: string): TrustStore {
     },
     put: (projectRoot, record) =>
       change((projects) => {
-        projects[projectRoot] = { ...record, lines: [...record.lines], sends: [...record.sends] };
+        const { parts } = record;
+        projects[projectRoot] = {
+          ...{ digest: record.digest, grantedAt: record.grantedAt },
+          ...{ lines: [...record.lines], sends: [...record.sends] },
+          ...(parts === undefined ? {} : { parts: { ...parts, residents: [...parts.residents] } }),
+        };
       }),
     remove: (projectRoot) =>
       change((projects) => Object.hasOwn(projects, projectRoot) && delete projects[projectRoot]),

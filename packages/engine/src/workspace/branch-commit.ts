@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { createGit, listRenamedChanges, listTreeChanges } from '@caisson/ground';
 
+import { messageOf } from './commit-message.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { convertBack, readConversions } from './conversions.ts';
 import { commitTree } from './custody.ts';
@@ -30,7 +31,7 @@ export async function makeBranchCommit(
   if (baseCommit === null || (links.length === 0 && conversions.length === 0))
     return { commit: checkpoint.commit, changedSubmodules: [], unconverted: [] };
 
-  const message = `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`;
+  const message = messageOf(prepared);
   const git = createGit({ cwd: gitDir, gitDir });
   const headTree = await git.text(['rev-parse', '--verify', `${baseCommit}^{tree}`]);
   let commit = baseCommit;

@@ -1,6 +1,7 @@
 /** Commits of an attempt's files, for a branch or a bundle. A checkpoint is a tree: `git log --all` does not show it. */
 import { createGit, emptyTreeLike } from '@caisson/ground';
 
+import { messageOf } from './commit-message.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { commitTree } from './custody.ts';
 
@@ -21,7 +22,7 @@ export function createCommits(prepared: PreparedWorkspace): Commits {
     return await commitTree(prepared.gitDir, {
       tree,
       parents: parent === null ? [] : [parent],
-      message: `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`,
+      message: messageOf(prepared),
     });
   };
   return {
@@ -35,7 +36,7 @@ export function createCommits(prepared: PreparedWorkspace): Commits {
 }
 
 async function followBranch(prepared: PreparedWorkspace, commit: string): Promise<string> {
-  const { gitDir, branchFrom, baseCommit, runId, attempt } = prepared;
+  const { gitDir, branchFrom, baseCommit } = prepared;
   if (branchFrom === undefined) return commit;
   const git = createGit({ cwd: gitDir, gitDir });
   const treeOf = (id: string): Promise<string> => git.text(['rev-parse', '--verify', `${id}^{tree}`]);
@@ -46,7 +47,7 @@ async function followBranch(prepared: PreparedWorkspace, commit: string): Promis
   return await commitTree(gitDir, {
     tree,
     parents: [branchFrom, ...(isOld || baseCommit === null ? [] : [baseCommit])],
-    message: `caisson: ${runId}, attempt ${attempt}\n`,
+    message: messageOf(prepared),
   });
 }
 

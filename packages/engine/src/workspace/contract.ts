@@ -39,6 +39,7 @@ export interface PrepareOptions {
   readonly keepOut?: readonly string[];
   readonly runId: string;
   readonly attempt: number;
+  readonly title?: string;
   /** Start from this commit instead of the user's present files. Worktree only. */
   readonly baseRef?: string;
   /** Start from this commit of a remote: the project gives nothing but the place where the agent sees the files. */

@@ -57,7 +57,8 @@ export function describeAttempt(
     attempt: options.attempt,
     projectRoot: options.projectRoot,
     attemptDir,
-    ...definedOnly({ limits: options.limits, branch: options.branch, branchFrom: options.branchFrom }),
+    ...definedOnly({ title: options.title, limits: options.limits }),
+    ...definedOnly({ branch: options.branch, branchFrom: options.branchFrom }),
     ...(options.fetched === undefined
       ? {}
       : { remote: { url: options.fetched.url, ref: options.fetched.ref } }),

@@ -45,6 +45,7 @@ export { PreparedWorkspace } from './contract.ts';
 export { adviseBranch } from './advise-git.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { SYSTEM_GIT_CONFIG } from './git-settings.ts';
+export { titleOf } from './commit-message.ts';
 export { findTop } from './locate-repository.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { isOnlyCopy } from './trash.ts';

@@ -29,6 +29,8 @@ export const PreparedWorkspace = z.object({
   kind: WorkspaceKind,
   runId: z.string(),
   attempt: z.int(),
+  /** The first line of the task, for commits (commit-message.ts). */
+  title: z.optional(z.string()),
   /** Host folder with the attempt's files. */
   path: Path,
   /** Where the agent sees that folder. */

@@ -116,7 +116,8 @@ function carryOn(
   return new Promise((resolve, reject) => {
     const work = project.act(client, async (caisson) => {
       const handle = await answer(caisson);
-      resolve({ runId: handle?.runId ?? null, next: 'Call wait with this run.' });
+      const runId = handle?.runId ?? null;
+      resolve({ runId, run: runId, next: 'Call wait with this run.' });
       if (handle === null || handle.isElsewhere === true) return;
       await Promise.race([handle.ended.catch(() => undefined), aborted]);
       if (ending.aborted) await caisson.shutdown();

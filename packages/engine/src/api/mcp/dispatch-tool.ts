@@ -56,7 +56,7 @@ export function dispatchTool({ project, owner, bounds, spent }: McpBench): McpTo
     if (isEarlier) return { runId, isEarlier, next: NEXT };
     spent.started(runId, { capUsd: input.command === undefined ? (granted.budget?.usd ?? null) : 0 });
     return {
-      runId,
+      ...{ runId, run: runId }, // `run` is what the other tools take
       granted: definedOnly({
         ...{ mode: granted.mode, budgetUsd: granted.budget?.usd, session: granted.session },
       }),

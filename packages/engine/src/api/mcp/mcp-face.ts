@@ -25,7 +25,13 @@ export interface McpServing {
   onError(error: Error): void;
 }
 
-/** Serves one client; resolves when it has gone, or `signal` is aborted, and what calls left behind has ended. */
+/** For answers that a client no longer takes. */
+const LAST_ANSWERS_MS = 5000;
+
+/**
+ * Serves one client; resolves when it has gone, or `signal` is aborted, and what calls left behind has ended. A client
+ * that says no more still gets the answers to what it asked before: `wait` answers then at once.
+ */
 export async function serveMcp(serving: McpServing): Promise<void> {
   const { input, signal } = serving;
   const spent = createSpentHere(serving.bounds.totalUsd);
@@ -36,7 +42,16 @@ export async function serveMcp(serving: McpServing): Promise<void> {
     for (const event of ['end', 'close', 'error']) input.once(event, () => resolve());
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  await server.connect(createLineTransport(input, serving.output));
+  const transport = createLineTransport(input, serving.output);
+  await server.connect(transport);
   if (!signal.aborted) await gone;
-  await end();
+  await end(async () => {
+    const over = AbortSignal.any([signal, AbortSignal.timeout(LAST_ANSWERS_MS)]);
+    await Promise.race([transport.answered(), aborted(over)]);
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

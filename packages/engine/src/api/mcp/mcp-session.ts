@@ -42,8 +42,8 @@ export interface McpSession {
   readonly server: Server;
   /** A call or a task is under way. */
   isBusy(): boolean;
-  /** Resolves when what calls left behind has ended. */
-  end(): Promise<void>;
+  /** Resolves when what calls left behind has ended; `beforeClose` holds the connection for the last answers. */
+  end(beforeClose?: () => Promise<void>): Promise<void>;
 }
 
 export function openMcpSession(parts: McpSessionParts): McpSession {
@@ -70,9 +70,10 @@ export function openMcpSession(parts: McpSessionParts): McpSession {
   return {
     server,
     isBusy: () => kept.size > 0,
-    async end() {
+    async end(beforeClose) {
       ending.abort();
       await Promise.allSettled(kept);
+      await beforeClose?.();
       tasks.cleanup();
       await server.close();
     },

@@ -1,0 +1,100 @@
+/** Threads of workflows in words. */
+import type { QuestionRow } from '@caisson/engine';
+import type { ThreadRow, ThreadView } from '@caisson/protocol';
+import { findCause } from './find-cause.ts';
+import { formatPairs } from './format-pairs.ts';
+import { formatTable } from './format-table.ts';
+import { cutToWidth, formatAge } from './format-values.ts';
+import { textLines, type Lines, type Style } from './painted.ts';
+
+/** Wrapped where the terminal is narrow. */
+const MAX_DETAIL_COLUMNS = 200;
+
+const ageOf = (at: string): string => formatAge(Date.now() - Date.parse(at));
+
+export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, columns?: number): Lines {
+  if (threads.length === 0) return ['No thread.'];
+  const rows = threads.map((thread) => [
+    thread.threadId,
+    thread.workflow,
+    thread.status,
+    describeTrigger(thread),
+    `${thread.rounds} of ${thread.maxRounds}`,
+    ageOf(thread.acceptedAt),
+    cutToWidth(
+      thread.detail === undefined ? describeBriefly(thread) : findCause(thread.detail),
+      MAX_DETAIL_COLUMNS,
+    ),
+  ]);
+  return formatTable(
+    [['THREAD', 'WORKFLOW', 'STATUS', 'BY', 'ROUNDS', 'SINCE', 'DETAIL'], ...rows],
+    bold,
+    columns,
+  );
+}
+
+/** Without ids, which are long: `show` has them. */
+function describeBriefly({ waitsFor = [] }: ThreadRow): string {
+  return waitsFor
+    .map(({ kind, until }) =>
+      kind === 'ask' ? 'waits for an answer' : [kind, until].filter(isText).join(' '),
+    )
+    .join('; ');
+}
+
+const isText = (word: string | undefined): word is string => word !== undefined;
+
+function describeTrigger({ trigger }: ThreadRow): string {
+  if (trigger.kind === 'signal') return `signal ${trigger.name}`;
+  return trigger.kind === 'schedule' ? `schedule ${trigger.schedule}` : 'you';
+}
+
+function describeWait({ waitsFor = [] }: ThreadRow): string {
+  return waitsFor
+    .map(({ kind, runIds, questionId, until }) =>
+      [kind, runIds?.join(', '), questionId, until].filter(isText).join(' '),
+    )
+    .join('; ');
+}
+
+/** `open`: its questions that wait for an answer. */
+export function formatThread(thread: ThreadView, open: readonly QuestionRow[], style: Style): Lines {
+  return [
+    ...formatPairs(
+      {
+        thread: thread.threadId,
+        workflow: thread.workflow,
+        status: [thread.status, thread.detail].filter((word) => word !== undefined).join(': '),
+        by: describeTrigger(thread),
+        accepted: thread.acceptedAt,
+        started: thread.startedAt,
+        ended: thread.endedAt,
+        rounds: `${thread.rounds} of at most ${thread.maxRounds}`,
+        waits: describeWait(thread) || undefined,
+        continues: thread.continues,
+        runs: thread.runs.join(', ') || undefined,
+      },
+      style,
+    ),
+    ...open.flatMap((question) => describeQuestion(question, thread.threadId, style)),
+    ...describeContent('payload', thread.payload, style),
+    ...thread.messages.flatMap(({ round, role, content }) =>
+      describeContent(`round ${round}, ${role}`, content, style),
+    ),
+  ];
+}
+
+/** The question as its role put it. */
+function describeQuestion({ text, options = [] }: QuestionRow, threadId: string, style: Style): Lines {
+  return [
+    ...formatPairs({ question: text }, style),
+    ...options.map((option) => `  - ${String(option)}`),
+    ...formatPairs({ answer: `caisson answer ${threadId} "…"` }, style),
+  ];
+}
+
+function describeContent(title: string, content: unknown, { bold }: Style): Lines {
+  if (content === undefined || content === null) return [];
+  const text = typeof content === 'string' ? content : JSON.stringify(content, null, 2);
+  return ['', bold(title), ...textLines(text)];
+}
