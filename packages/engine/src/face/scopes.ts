@@ -51,6 +51,7 @@ const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
   ...['stallTimeoutMs', 'budget', 'limits', 'tools', 'verify', 'verifyLens', 'capabilities', 'env', 'scope'],
   ...['lackingEnv'],
   ...['acceptance', 'branch', 'priority', 'retries', 'session', 'idempotencyKey', 'overflow', 'continues'],
+  'within', // It only takes away, and a token without `admin` has it in any case.
   // Of runs of this project alone; that `resume` is of the run that it continues is checked beside this.
   ...['keepWork', 'resume'],
 ]);
