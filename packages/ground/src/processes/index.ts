@@ -6,3 +6,4 @@ export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './datagram-sender.ts';
 export * from './folder-socket.ts';
+export { findOwnPeer, isOwnPeer } from './own-peer.ts';
