@@ -62,7 +62,13 @@ describe('a thread', { timeout: LIMIT_MS }, () => {
     expect(await start(one)).toBe(first);
     expect(await start(other)).not.toBe(first);
     const trigger = { kind: 'schedule', schedule: 'nightly', slot: '' } as const;
-    const scheduled = { workflow: 'flow', trigger, payload: null, idempotencyKey: 'schedule:nightly' };
+    const scheduled = {
+      workflow: 'flow',
+      trigger,
+      payload: null,
+      causes: [],
+      idempotencyKey: 'schedule:nightly',
+    };
     const ofSchedule = chooseThreadId({ clock: systemClock }, scheduled);
     expect(ofSchedule).toMatch(/^thr/);
     for (const token of [one, other, visit.token]) expect(await start(token)).not.toBe(ofSchedule);

@@ -46,7 +46,7 @@ async function scopeOfStarting(engine: Engine, request: DispatchRequest): Promis
   return isAnswer ? { scope: 'decide' } : ANY;
 }
 
-/** Whoever steers a run uses what the run may use: that must be no more than a token can give a run of its own. */
+/** Messages and answers act with the grant of their run, so it is one that a token could start. */
 async function scopeOfSteering(engine: Engine, given: string): Promise<NeededScope> {
   if (isThreadStream(given)) return ANY;
   const runId = resolveRunId(engine.ledger, given);
