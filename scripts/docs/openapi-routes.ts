@@ -50,7 +50,7 @@ export const OWN_ROUTES: Readonly<Record<string, OwnRoute>> = {
     id: 'reload',
     says: 'Reads the configuration again.',
     scope: 'admin',
-    body: z.strictObject({}),
+    body: z.object({}),
     answer: ReloadReport,
   },
   'POST /v1/session': {
@@ -76,7 +76,7 @@ export const OWN_ROUTES: Readonly<Record<string, OwnRoute>> = {
     id: 'rotateSession',
     says: 'Replaces the token of this request by a new one.',
     scope: 'read',
-    body: z.strictObject({}),
+    body: z.object({}),
     answer: Session,
   },
 };

@@ -18,7 +18,7 @@ interface Answered {
 }
 
 export interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post' | 'delete', Operation>>>>>;
   readonly components: { readonly schemas: Json };
 }
 
@@ -26,6 +26,7 @@ interface Operation {
   /** The scopes that a token needs. */
   readonly security: readonly { readonly token?: readonly string[] }[];
   readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: Json }>> };
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { schema: Json }>> }>
   >;
@@ -34,6 +35,10 @@ interface Operation {
 /** Where an id comes from: the list that has it, and the member of a row. */
 const IDS: Readonly<Record<string, readonly [list: string, member: string]>> = {
   session: ['/v1/sessions', 'name'],
+  question: ['/v1/questions', 'questionId'],
+  approval: ['/v1/approvals?all=true', 'approvalId'],
+  sense: ['/v1/senses', 'name'],
+  workflow: ['/v1/workflows', 'name'],
   path: ['/v1/runs/{run}/outputs', 'path'],
   run: ['/v1/runs', 'runId'],
   thread: ['/v1/threads', 'threadId'],
@@ -47,9 +52,14 @@ const MAX_SECONDS = '60';
 
 const run = promisify(execFile);
 
-export async function curl(url: string, token: string, seconds = MAX_SECONDS): Promise<Answered> {
+export async function curl(
+  url: string,
+  token: string,
+  seconds = MAX_SECONDS,
+  more: readonly string[] = [],
+): Promise<Answered> {
   const form = '\n%{http_code} %{content_type}';
-  const args = ['-s', '-m', seconds, '-w', form, '-H', `Authorization: Bearer ${token}`, url];
+  const args = ['-s', '-m', seconds, '-w', form, '-H', `Authorization: Bearer ${token}`, ...more, url];
   const { stdout } = await run('curl', args, { maxBuffer: 64 * 1024 * 1024 }).catch((error: unknown) => {
     const ended = error as { code?: number; stdout: string };
     if (ended.code !== 28) throw error; // it took longer: it is a stream
@@ -83,12 +93,100 @@ export async function compareAll(
   return differences;
 }
 
+/** How a change is made of its description. */
+export interface Changing {
+  readonly url: string;
+  readonly token: string;
+  /** What a member is, by its name; others get the least that their schema allows. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Paths that are left out, because they would end what asks. */
+  readonly omits: readonly string[];
+}
+
+export interface Changed {
+  readonly differences: readonly string[];
+  /** The operations that were carried out, and not refused. */
+  readonly done: readonly string[];
+}
+
+/** Makes every POST, then every DELETE, with a body of what its schema needs; and each once with a member that it does not have. */
+export async function changeAll(description: Description, changing: Changing): Promise<Changed> {
+  const check = createCheck(description);
+  const [differences, done]: [string[], string[]] = [[], []];
+  for (const method of ['post', 'delete'] as const)
+    for (const [path, { [method]: operation }] of Object.entries(description.paths)) {
+      if (operation === undefined || changing.omits.includes(path)) continue;
+      const name = `${method.toUpperCase()} ${path}`;
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      const body = schema === undefined ? {} : (leastOf('', schema, changing.values) as Json);
+      if (schema !== undefined) differences.push(...check(name, schema, JSON.stringify(body)));
+      if (schema?.['additionalProperties'] === false) {
+        const strange = await change(path, method, operation, changing, { ...body, notDescribed: 1 });
+        if (strange.status !== 400)
+          differences.push(`${name} takes what is not described: ${strange.status}`);
+      }
+      const answer = await change(path, method, operation, changing, body);
+      const described = operation.responses[answer.status]?.content?.[answer.type];
+      if (described === undefined) differences.push(...checkProblem(name, answer, check));
+      else done.push(name);
+      if (answer.type === 'application/json' && described !== undefined)
+        differences.push(...check(name, described.schema, answer.text));
+    }
+  return { differences, done };
+}
+
+async function change(
+  path: string,
+  method: string,
+  operation: Operation,
+  { url, token, values }: Changing,
+  body: Json,
+): Promise<Answered> {
+  const asked = await fill(path, operation, url, token, values);
+  const headers = ['-H', 'content-type: application/json', '-H', 'caisson-client: described'];
+  const sent = ['-X', method.toUpperCase(), ...headers, '-d', JSON.stringify(body)];
+  return await curl(new URL(asked, url).href, token, MAX_SECONDS, sent);
+}
+
+/** Every refusal is described, too; a failure of the host itself is none. */
+function checkProblem(name: string, { status, type, text }: Answered, check: Check): string[] {
+  if (status < 400 || status >= 500 || type !== 'application/problem+json')
+    return [`${name}: ${status} ${type} ${text.slice(0, 300)}`];
+  return check(name, { $ref: '#/components/schemas/Problem' }, text);
+}
+
+/** The least value of a schema: of an object what it requires. */
+function leastOf(name: string, schema: Json, values: Changing['values']): unknown {
+  if (Object.hasOwn(values, name)) return values[name];
+  const {
+    type,
+    required = [],
+    properties = {},
+  } = schema as {
+    type?: string;
+    required?: string[];
+    properties?: Record<string, Json>;
+  };
+  if (Array.isArray(schema['enum'])) return schema['enum'][0];
+  if (type === 'object')
+    return Object.fromEntries(required.map((key) => [key, leastOf(key, properties[key] ?? {}, values)]));
+  return { string: 'described', array: [], integer: 1, number: 1, boolean: false }[type ?? ''] ?? null;
+}
+
 /** Of a path with `{run}` and the like: values that it may have, from an enum or from the list that has them. */
-async function fill(path: string, { parameters }: Operation, url: string, token: string): Promise<string> {
+async function fill(
+  path: string,
+  { parameters }: Operation,
+  url: string,
+  token: string,
+  values: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
   let filled = path;
   for (const { name, in: place, schema } of parameters) {
     if (place !== 'path') continue;
-    const value = schema.enum?.[0] ?? (await findId(name, filled, url, token));
+    const known = values[name];
+    const found = typeof known === 'string' ? known : schema.enum?.[0];
+    const value = found ?? (await findId(name, filled, url, token));
     filled = filled.replace(`{${name}}`, encodeURIComponent(value));
   }
   return filled;
@@ -106,7 +204,9 @@ async function findId(name: string, filled: string, url: string, token: string):
 }
 
 /** Answers are open for members of later versions; today's has none that is not described. */
-function createCheck({ components }: Description): (path: string, schema: Json, text: string) => string[] {
+type Check = (path: string, schema: Json, text: string) => string[];
+
+function createCheck({ components }: Description): Check {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   const schemas = close(components.schemas) as Json;
   return (path, schema, text) => {
@@ -115,7 +215,7 @@ function createCheck({ components }: Description): (path: string, schema: Json, 
     if (matches(JSON.parse(text))) return [];
     return (matches.errors ?? [])
       .slice(0, 5)
-      .map((error) => `GET ${path}: ${ajv.errorsText([error])} ${JSON.stringify(error.params)}`);
+      .map((error) => `${path}: ${ajv.errorsText([error])} ${JSON.stringify(error.params)}`);
   };
 }
 

@@ -314,6 +314,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       outcome: expect.any(String),
     });
     expect((await ask('POST', '/v1/reload', { body: {} })).status).toBe(200);
+    expect((await ask('POST', '/v1/gc/live', { body: {} })).status).toBe(200);
     expect((await ask('HEAD', '/v1/runs')).status).toBe(200);
     expect((await project.caisson('cancel', second)).code).toBe(0);
     await project.caisson('logs', '-f', runId);
@@ -325,7 +326,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
         .map((line) => JSON.parse(line) as Record<string, unknown>)
         .filter(({ type }) => type === 'visitor.acted');
     const { id: token } = (await ask('GET', '/v1/session')).json() as { id: string };
-    const dashboard = { by: 'dashboard', token };
+    const dashboard = { by: 'dashboard', token, client: 'test' };
     expect(await actsOf('logs', runId, '-o', 'ndjson')).toEqual([
       expect.objectContaining({ ...dashboard, operation: 'dispatch', target: runId }),
       expect.objectContaining({ ...dashboard, operation: 'cancel', target: runId }),
@@ -336,6 +337,7 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     ]);
     const ofProject = (await actsOf('events')).filter(({ runId: of }) => of == null);
     expect(ofProject).toContainEqual(expect.objectContaining({ ...dashboard, operation: 'reload' }));
+    expect(ofProject).toContainEqual(expect.objectContaining({ ...dashboard, operation: 'gcWithProgress' }));
     expect(ofProject).not.toContainEqual(expect.objectContaining({ operation: 'runs' }));
     expect((await project.caisson('verify', runId)).code).toBe(0);
     await project.caisson('down', '--now');

@@ -3,6 +3,7 @@ import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { startModelServer } from '@caisson/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject, type Project } from './open-project.ts';
 import { compareAll, curl, type Description } from './described-api.ts';
@@ -14,7 +15,13 @@ workflows: { flow: { file: flow.ts } }
 senses: { looks: { file: sense.ts, interval: 1h } }
 schedules: { nightly: { cron: "0 3 * * *", workflow: flow } }
 agents: { fixer: { runtime: command } }
+questions: { approvalDeadline: 500ms }
 `;
+/** Its one call waits for a decision until the deadline. */
+const REMOVES = [
+  { tool: { intent: 'run-command' as const, command: 'rm -rf README.md ..data' } },
+  { say: 'Still here.' },
+];
 
 const ends: (() => void)[] = [];
 let project: Project;
@@ -22,7 +29,11 @@ let visit: Visit;
 let runId: string;
 
 beforeAll(async () => {
-  project = openProject({ config: CONFIG }, (end) => void ends.push(end));
+  const model = await startModelServer({ script: REMOVES });
+  ends.push(() => void model.stop());
+  const runtimes = `runtimes: { native: { endpoint: "${model.url}", apiKey: env:KEY, model: scripted } }\n`;
+  const options = { config: `${runtimes}${CONFIG}`, env: { KEY: 'scripted-key' } };
+  project = openProject(options, (end) => void ends.push(end));
   project.write('flow.ts', workflowOf({ only: "log('hello'); return 1;" }));
   project.write('sense.ts', senseOf('state.set("seen", 1);'));
   project.git('add', '-A');
@@ -115,6 +126,7 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
     const { url, token, ask } = visit;
     const asking = 'echo \'{"question":"which?"}\' > .caisson/needs_input.json';
     await project.run('--', 'sh', '-c', asking);
+    await project.run('clean up', '--runtime', 'native', '--mode', 'full-auto');
     await ask('POST', '/v1/sessions/team/board', { body: { key: 'described', value: null } });
     const started = await ask('POST', '/v1/workflows/flow/threads', { body: {} });
     expect(started.json()).toEqual({ threadId: expect.any(String) as string });

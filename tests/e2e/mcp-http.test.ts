@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { CallToolResultSchema, CreateTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectMcpHttp, type McpClient } from './mcp-client.ts';
-import { createProject, type Project } from './project.ts';
+import { createProject, until, type Project } from './project.ts';
 
 const shell = (line: string): Record<string, unknown> => ({ command: ['sh', '-c', line] });
 const READING = ['board', 'diff', 'list', 'status', 'wait'];
@@ -132,6 +132,48 @@ describe('/mcp of a daemon', { timeout: 120_000 }, () => {
     for (let count = 2; count < 17; count += 1) await connectMcpHttp(url, read.token);
     await expect(idle.client.listTools()).rejects.toThrow('Session not found');
     for (const { client } of [reader, starter]) expect((await client.listTools()).tools).not.toEqual([]);
+  });
+
+  it('a key belongs to its token, and a repeat gets the run that is there', async () => {
+    const { url, token } = await serve();
+    const [one, other] = [await token('run'), await token('run')];
+    const asked = { ...shell('true'), idempotencyKey: 'k' };
+    const { runId } = await (await connectMcpHttp(url, one.token)).call('dispatch', asked);
+    const repeated = await (await connectMcpHttp(url, one.token)).call('dispatch', asked);
+    expect(repeated).toEqual({ runId, isEarlier: true, next: expect.any(String) });
+    const others = await (await connectMcpHttp(url, other.token)).call('dispatch', asked);
+    expect(others).toMatchObject({ granted: { mode: 'auto-edit' } });
+    expect(others['runId']).not.toBe(runId);
+  });
+
+  it('a session has so many calls under way, and one whose client goes away ends', async () => {
+    const { project, url, token } = await serve();
+    const { token: bearer } = await token('run');
+    const { client, call } = await connectMcpHttp(url, bearer);
+    const { runId } = await call('dispatch', shell('sleep 600'));
+    const session = (client.transport as { sessionId?: string }).sessionId ?? '';
+    const dropping = new AbortController();
+    const headers = {
+      ...{ authorization: `Bearer ${bearer}`, 'mcp-session-id': session },
+      ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    };
+    const wait = async (id: number): Promise<number> => {
+      const params = { name: 'wait', arguments: { run: runId, timeoutSeconds: 600 } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
+      const { signal } = dropping;
+      return (await fetch(new URL('/mcp', url), { method: 'POST', body, headers, signal })).status;
+    };
+    const ids = Array.from({ length: 64 }, (_, index) => 1000 + index);
+    expect(new Set(await Promise.all(ids.map(wait)))).toEqual(new Set([200]));
+    await expect(call('list')).rejects.toThrow('64 calls under way');
+    dropping.abort();
+    await until('there is room again', () =>
+      call('list').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await project.caisson('cancel', String(runId), '--force');
   });
 
   it('a session is of its token alone, and ends with it', async () => {

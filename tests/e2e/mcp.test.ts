@@ -188,6 +188,47 @@ describe('caisson mcp', { timeout: LIMIT_MS }, () => {
     expect(await statusOf(project, runId)).toBe('answered');
   });
 
+  it('does not answer a run that has more than a client could ask for', async () => {
+    const agents = 'agents: { narrow: { runtime: native, grant: { hosts: ["a.example:443"] } } }';
+    const config = `network: { hosts: ["a.example:443", "b.example:443"] }\n${agents}\n`;
+    const project = createProject({ config, env: { KEY: 'secret-value-4711' } });
+    const { refusal, call } = await connectMcp(project);
+    const wide = { task: 'look', agent: 'narrow', hosts: ['b.example:443'] };
+    expect(await refusal('dispatch', wide)).toMatchObject({ code: 'GRANT_EXCEEDED' });
+    const asks = ['--', 'sh', '-c', `echo '{"question":"which port?"}' > .caisson/needs_input.json`];
+    const more: [why: string, ...options: string[]][] = [
+      ['reaches c.example:443', '--network', 'hosts=c.example:443'],
+      ['was given secrets', '--secret', 'KEY=env:KEY'],
+      ['own folder', '--workspace', 'in-place'],
+    ];
+    for (const [why, ...options] of more) {
+      const { runId, status, cli } = await project.run(...options, ...asks);
+      expect(status, cli.stdout).toBe('waiting');
+      expect(await refusal('answer', { run: runId, answer: '80' })).toMatchObject({
+        code: 'GRANT_EXCEEDED',
+        message: expect.stringContaining(why),
+        remedy: expect.stringContaining(`caisson answer ${runId}`),
+      });
+      expect(await statusOf(project, runId)).toBe('waiting');
+    }
+    const { runId } = await project.run('--network', 'hosts=b.example:443', ...asks);
+    const next = await call('answer', { run: runId, answer: '80' });
+    await call('wait', { run: next['runId'], timeoutSeconds: 60 });
+  });
+
+  it('a key never starts a second run, also after a restart of the server, and belongs to its session', async () => {
+    const project = createProject();
+    const first = await connectMcp(project);
+    const asked = { ...shell('true'), idempotencyKey: 'once' };
+    const { runId, granted } = await first.call('dispatch', asked);
+    expect(granted).toEqual({ mode: 'auto-edit' });
+    await first.client.close();
+    const again = await (await connectMcp(project, '--mode', 'suggest')).call('dispatch', asked);
+    expect(again).toEqual({ runId, isEarlier: true, next: expect.any(String) });
+    const other = await (await connectMcp(project, '--session', 'other')).call('dispatch', asked);
+    expect(other['runId']).not.toBe(runId);
+  });
+
   it('reads and writes the board of a session', async () => {
     const project = createProject();
     const { call } = await connectMcp(project);

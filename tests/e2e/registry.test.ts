@@ -37,6 +37,14 @@ function writeTeam(project: Project): void {
   project.write('team/capabilities/rules/RULES.md', 'be kind\n');
 }
 
+it('looking at what a file declares leaves nothing behind in a new project', async () => {
+  const project = createProject({ config: 'agents: { fixer: { runtime: command } }\n' });
+  expect(await json(project, 'agents', 'list')).toMatchObject([{ name: 'fixer', source: 'caisson.yaml' }]);
+  expect(await json(project, 'agents', 'get', 'fixer')).toMatchObject({ definition: { runtime: 'command' } });
+  expect(existsSync(join(project.root, '.caisson'))).toBe(false);
+  expect((await project.caisson('run', '--', 'true')).code).toBe(0);
+}, 60_000);
+
 it('a folder is registered once, versions are added with a diff, and values are never printed', async () => {
   const project = createProject();
   writeTeam(project);

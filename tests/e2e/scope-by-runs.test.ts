@@ -1,7 +1,8 @@
 /** What a token may do depends on the run that it names, too. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createBareRemote } from './bare-remote.ts';
 import { createProject, type Project, type ProjectOptions } from './project.ts';
 import { openVisit, type Visit } from './visit.ts';
 
@@ -37,7 +38,7 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
     expect(existsSync(join(project.root, 'made.txt'))).toBe(true);
   });
 
-  it('is admin for applying work that did not pass its check', async () => {
+  it('is admin for applying work that did not pass its check, which nothing applies unasked', async () => {
     const { project, visit } = await open();
     const decide = await visit.createToken('decide');
     const make = async (check: string): Promise<string> => {
@@ -45,11 +46,29 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
       return (await project.run(...options, '--', 'sh', '-c', `echo ${check} > made`)).runId;
     };
     const [failed, passed] = [await make('false'), await make('true')];
-    const apply = (runId: string) =>
-      visit.ask('POST', `/v1/runs/${runId}/apply`, { token: decide, body: {} });
-    const refused = await apply(failed);
+    const apply = (runId: string, token: string, body = {}) =>
+      visit.ask('POST', `/v1/runs/${runId}/apply`, { token, body });
+    for (const token of [decide, visit.token])
+      expect((await apply(failed, token)).json()).toEqual({ kind: 'check-failed', files: [] });
+    expect(existsSync(join(project.root, 'made'))).toBe(false);
+    const refused = await apply(failed, decide, { evenIfCheckFailed: true });
     expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
-    expect((await apply(passed)).status).toBe(200);
+    expect((await apply(passed, decide)).json()).toMatchObject({ kind: 'applied' });
+    rmSync(join(project.root, 'made'));
+    const asked = await apply(failed, visit.token, { evenIfCheckFailed: true });
+    expect(asked.json()).toMatchObject({ kind: 'applied', files: ['made'] });
+  });
+
+  it('is admin for applying the work on another repository, which nothing applies here unasked', async () => {
+    const { project, visit } = await open();
+    const decide = await visit.createToken('decide');
+    const remote = createBareRemote();
+    const { runId } = await project.run('--repo', remote.path, '--', 'sh', '-c', 'echo x > made');
+    const apply = (token: string, body = {}) => visit.ask('POST', `/v1/runs/${runId}/apply`, { token, body });
+    const other = { kind: 'other-repository', files: [], remote: remote.path };
+    for (const token of [decide, visit.token]) expect((await apply(token)).json()).toEqual(other);
+    expect((await apply(decide, { here: true })).status).toBe(403);
+    expect((await apply(visit.token, { here: true })).json()).toMatchObject({ kind: 'applied' });
   });
 
   it('an idempotency key in a request belongs to its token, like one in the header', async () => {

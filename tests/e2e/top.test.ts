@@ -165,6 +165,37 @@ test.each([
 });
 
 test(
+  'a shell gets its terminal back where top is stopped, also from outside, and top goes on',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject();
+    // A shell with job control: it prints the mode of its terminal, and goes on with top.
+    const behind = '; stty -a | grep -o ".icanon"; fg >/dev/null; stty -a | grep -o ".icanon"; fg >/dev/null';
+    const shell = openTerminal(project, ['top'], { before: 'echo $$ > shell.pid; set -m; ', behind });
+    const opened = (): number => shell.screen().split(ENTER).length - 1;
+    const isShown = (): boolean =>
+      shell.screen().lastIndexOf('No runs yet') > shell.screen().lastIndexOf(ENTER);
+    const seen = (times: number) =>
+      until(`screen ${times}`, () => opened() >= times && isShown(), 30_000).catch((error: unknown) => {
+        throw new Error(JSON.stringify(shell.screen().slice(-2000)), { cause: error });
+      });
+    await seen(1);
+    const shellPid = readFileSync(join(project.root, 'shell.pid'), 'utf8').trim();
+    const [pid] = readFileSync(`/proc/${shellPid}/task/${shellPid}/children`, 'utf8').trim().split(' ');
+    process.kill(Number(pid), 'SIGTSTP');
+    await until('the mode of the terminal', () => /[ -]icanon/.test(shell.screen()), 30_000);
+    await seen(2);
+    shell.type('\u001a');
+    await until('its second mode', () => shell.screen().split('icanon').length === 3, 30_000);
+    expect(shell.screen().match(/[ -]icanon/g)).toEqual([' icanon', ' icanon']);
+    await until('the screen once more', () => opened() >= 3 && isShown(), 30_000);
+    shell.type('q');
+    await shell.ended;
+    expect(shell.screen().endsWith(LEAVE)).toBe(true);
+  },
+);
+
+test(
   'it goes on when its daemon is killed, and shows the same without one',
   { timeout: LIMIT_MS },
   async () => {

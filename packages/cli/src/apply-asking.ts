@@ -1,4 +1,7 @@
-/** Applies a run; if its patch has risky files, the person at the terminal is asked, and everyone else is refused. */
+/**
+ * Applies a run. If its patch has risky files, or it did not pass its check, the person at the terminal is asked, and everyone
+ * else is refused.
+ */
 import type { ApplyChoice, ApplyResult, Caisson } from '@caisson/engine';
 import { shellQuote, type ListedRisk } from '@caisson/protocol';
 import { confirmOnTerminal } from './ask-on-terminal.ts';
@@ -9,8 +12,6 @@ import type { Lines } from './painted.ts';
 /** Beside the engine's options: what else the command line says. */
 export interface ApplyOrder extends ApplyChoice {
   readonly stateDir?: string | undefined;
-  /** The files here are meant, although the run worked on a remote repository. */
-  readonly here?: boolean | undefined;
 }
 
 export async function applyAsking(
@@ -19,19 +20,27 @@ export async function applyAsking(
   order: ApplyOrder,
   output: Output,
 ): Promise<ExitCode> {
-  const { stateDir: _, here: __, ...choice } = order;
+  const { stateDir, ...first } = order;
   const runId = await caisson.find(run);
-  const first = await caisson.apply(runId, choice);
-  const isAllowed =
-    first.kind === 'risky' && !first.isRefused && (await askAbout(first.risks, output, runId));
-  const outcome = isAllowed ? await caisson.apply(runId, { ...choice, allowRisky: true }) : first;
-  return printApplied(outcome, output, runId, order);
+  let choice: ApplyChoice = first;
+  for (;;) {
+    const outcome = await caisson.apply(runId, choice);
+    const more = await askAbout(outcome, output, runId);
+    if (more === null) return printApplied(outcome, output, runId, { ...choice, stateDir });
+    choice = { ...choice, ...more };
+  }
 }
 
-async function askAbout(risks: readonly ListedRisk[], output: Output, runId: string): Promise<boolean> {
-  if (!output.isInteractive) return false;
-  output.note([...listRisks(risks), `  look first: caisson diff ${runId}`]);
-  return await confirmOnTerminal(output, 'Apply these, too?');
+/** What the person adds to the choice; null where there is nothing to ask, nobody to be asked, or the answer is no. */
+async function askAbout(outcome: ApplyResult, output: Output, runId: string): Promise<ApplyChoice | null> {
+  if (outcome.kind === 'check-failed') {
+    output.note(`Its check did not pass: caisson show ${runId}`);
+    if (!output.isInteractive) return null;
+    return (await confirmOnTerminal(output, 'Apply it all the same?')) ? { evenIfCheckFailed: true } : null;
+  }
+  if (outcome.kind !== 'risky' || outcome.isRefused || !output.isInteractive) return null;
+  output.note([...listRisks(outcome.risks), `  look first: caisson diff ${runId}`]);
+  return (await confirmOnTerminal(output, 'Apply these, too?')) ? { allowRisky: true } : null;
 }
 
 /** Risky files, a line each. */
@@ -46,25 +55,41 @@ const ALREADY = {
 
 /** Conflicts and dirty files are a failure for a shell; what is risky is denied. */
 function printApplied(outcome: ApplyResult, output: Output, runId: string, order: ApplyOrder): ExitCode {
-  const next = nextCommand(runId, {
-    ...order,
-    ...(outcome.kind === 'outside-scope' ? { allowOutsideScope: true } : { allowRisky: true }),
-  });
-  const isAskable = outcome.kind === 'outside-scope' || (outcome.kind === 'risky' && !outcome.isRefused);
-  output.result({ ...outcome, ...(isAskable ? { next } : {}) }, () => describe(outcome, order, runId, next));
+  const more = whatHelps(outcome);
+  const next = nextCommand(runId, { ...order, ...more });
+  output.result({ ...outcome, ...(more === null ? {} : { next }) }, () =>
+    describe(outcome, order, runId, next),
+  );
   if (outcome.kind === 'risky') return EXIT_CODES.policyDenied;
   return outcome.kind === 'applied' ? EXIT_CODES.finished : EXIT_CODES.failed;
 }
 
+/** With it the same patch is applied. */
+function whatHelps(outcome: ApplyResult): ApplyChoice | null {
+  switch (outcome.kind) {
+    case 'outside-scope':
+      return { allowOutsideScope: true };
+    case 'check-failed':
+      return { evenIfCheckFailed: true };
+    case 'other-repository':
+      return { here: true };
+    case 'risky':
+      return outcome.isRefused ? null : { allowRisky: true };
+    default:
+      return null;
+  }
+}
+
 function nextCommand(runId: string, order: ApplyOrder): string {
-  const { allowRisky, allowOutsideScope, leaveConflicts, force, here, stateDir, only = [] } = order;
+  const { allowRisky, allowOutsideScope, leaveConflicts, here, stateDir, only = [] } = order;
+  const force = order.force === true || order.evenIfCheckFailed === true;
   const words = [
     ...['caisson', 'apply', runId],
     ...only.flatMap(({ path }) => ['--file', shellQuote(path)]),
     ...(allowRisky === true ? ['--allow-risky'] : []),
     ...(allowOutsideScope === true ? ['--outside-scope'] : []),
     ...(leaveConflicts === true ? ['--leave-conflicts'] : []),
-    ...(force === true ? ['--force'] : []),
+    ...(force ? ['--force'] : []),
     ...(here === true ? ['--here'] : []),
     ...(stateDir === undefined ? [] : ['--state-dir', shellQuote(stateDir)]),
   ];
@@ -86,6 +111,13 @@ function describe(outcome: ApplyResult, order: ApplyOrder, runId: string, next: 
       ];
     case 'conflicts':
       return [describeConflicts(outcome.areMarkersLeft, order), ...list];
+    case 'check-failed':
+      return [`Nothing was changed. To apply it all the same: ${next}`];
+    case 'other-repository':
+      return [
+        `Nothing was changed: the run worked on ${outcome.remote}, not on the files here.`,
+        `To apply its patch here all the same: ${next}`,
+      ];
     case 'outside-scope':
       return [
         'Nothing was changed: these files are outside the scope of the task.',

@@ -104,6 +104,8 @@ export const ApiInputs = {
     force: z.optional(z.boolean()),
     allowRisky: z.optional(z.boolean()),
     allowOutsideScope: z.optional(z.boolean()),
+    evenIfCheckFailed: z.optional(z.boolean()),
+    here: z.optional(z.boolean()),
   }),
   cancel: z.strictObject({ ...named, force: z.optional(z.boolean()), interrupt: z.optional(z.boolean()) }),
   send: z.strictObject({ ...named, body: z.string() }),

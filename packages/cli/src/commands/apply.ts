@@ -1,10 +1,6 @@
-import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
-import { confirmOnTerminal } from '../ask-on-terminal.ts';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { listSomeBeside } from '../format-ending.ts';
-import type { Output } from '../output.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -56,10 +52,7 @@ export const command = defineCommand({
     withCaisson(
       options['state-dir'],
       async (caisson) => {
-        const run = await caisson.show(positionals[0] ?? '');
-        const { runId, beside } = run;
-        if (run.repository !== undefined && !options.here) return refuseHere(run, run.repository, output);
-        if (!options.force && !(await mayApply(run, output))) return EXIT_CODES.failed;
+        const { runId, beside } = await caisson.show(positionals[0] ?? '');
         const code = await applyAsking(
           caisson,
           runId,
@@ -67,6 +60,7 @@ export const command = defineCommand({
             ...(options.file.length === 0 ? {} : { only: options.file.map((path) => ({ path })) }),
             leaveConflicts: options['leave-conflicts'],
             force: options.force,
+            evenIfCheckFailed: options.force,
             allowRisky: options['allow-risky'],
             allowOutsideScope: options['outside-scope'],
             here: options.here,
@@ -80,28 +74,3 @@ export const command = defineCommand({
       output,
     ),
 });
-
-function refuseHere(
-  { runId }: DispatchResult,
-  { remote }: NonNullable<DispatchResult['repository']>,
-  output: Output,
-): ExitCode {
-  const next = `caisson apply ${runId} --here`;
-  output.result({ kind: 'other-repository', remote, files: [], next }, () => [
-    `Nothing was changed: the run worked on ${remote}, not on the files here.`,
-    `To apply its patch here all the same: ${next}`,
-  ]);
-  return EXIT_CODES.failed;
-}
-
-/** Work that did not pass its check is applied only if a person says so. */
-async function mayApply({ runId, result }: DispatchResult, output: Output): Promise<boolean> {
-  if (result?.verify?.passed !== false) return true;
-  output.note(`Its check did not pass: caisson show ${runId}`);
-  if (output.isInteractive && (await confirmOnTerminal(output, 'Apply it all the same?'))) return true;
-  const next = `caisson apply ${runId} --force`;
-  output.result({ kind: 'check-failed', files: [], next }, () => [
-    `Nothing was changed. To apply it all the same: ${next}`,
-  ]);
-  return false;
-}

@@ -12,7 +12,7 @@ import {
   type McpProject,
   type McpScope,
 } from '@caisson/engine';
-import { CaissonError, MODES, toErrorInfo, type Mode } from '@caisson/protocol';
+import { CaissonError, MODES, toErrorInfo, type DispatchRequest, type Mode } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -152,13 +152,26 @@ function createProject(stateDir: string | undefined, output: Output): McpProject
     async start(client, request) {
       await rehearseRun(request, { stateDir });
       const entry = [process.argv[1] ?? ''];
-      const start = (caisson: Caisson): Promise<string> => caisson.dispatchDetached(request, entry);
+      const start = (caisson: Caisson) => startKnown(caisson, request, entry);
       return withCaissonToWrite(stateDir, output, start, nameOf(client));
     },
     describeError: toErrorInfo,
     isDaemonLoss,
     describePatch: (patch) => ({ text: diffText(patch), files: listPatchFiles(patch) }),
   };
+}
+
+/** A run that was accepted before this one was asked for is the one that has its key. */
+async function startKnown(
+  caisson: Caisson,
+  request: DispatchRequest,
+  entry: readonly string[],
+): Promise<{ runId: string; isEarlier: boolean }> {
+  const before = await caisson.lastOffset();
+  const runId = await caisson.dispatchDetached(request, entry);
+  if (request.idempotencyKey === undefined) return { runId, isEarlier: false };
+  const [row] = await caisson.runs({ ids: [runId] });
+  return { runId, isEarlier: row !== undefined && row.acceptedOffset <= before };
 }
 
 /** As its decisions are recorded. */

@@ -101,7 +101,7 @@ export class TopScreen {
   close(): void {
     this.#offSignals();
     for (const signal of DEADLY) process.off(signal, this.#end);
-    process.off('SIGCONT', this.#resume);
+    process.off('SIGCONT', this.#resume).off('SIGTSTP', this.#suspend);
     clearTimeout(this.#timer ?? undefined);
     this.#screen?.close();
     this.#keyboard?.stop();
@@ -110,7 +110,7 @@ export class TopScreen {
   #open(): void {
     this.#screen = this.#output.openScreen(() => this.#draw());
     this.#keyboard = readKeys((key) => this.#press(key), this.#end);
-    process.on('SIGCONT', this.#resume);
+    process.on('SIGCONT', this.#resume).on('SIGTSTP', this.#suspend);
   }
 
   #draw(): void {
@@ -144,9 +144,7 @@ export class TopScreen {
       case 'repaint':
         return this.#screen?.forget();
       case 'suspend':
-        this.#screen?.close();
-        this.#keyboard?.release();
-        return void process.kill(process.pid, 'SIGTSTP');
+        return this.#suspend();
       case 'read-call':
         return void this.#readCall(order.approvalId).catch((error: unknown) => this.say(messageOf(error)));
       case 'carry-out':
@@ -157,9 +155,20 @@ export class TopScreen {
     }
   }
 
+  /** By ctrl-z, which a raw terminal does not turn into a signal, and by the signal itself: the shell gets its terminal back. */
+  readonly #suspend = (): void => {
+    this.#screen?.close();
+    this.#keyboard?.release();
+    process.off('SIGTSTP', this.#suspend);
+    process.kill(process.pid, 'SIGTSTP');
+    // Runs once it goes on; at once where nobody could continue it, because then the signal does nothing.
+    setTimeout(this.#resume, 0);
+  };
+
   /** A shell that stopped us has had the terminal meanwhile. */
   readonly #resume = (): void => {
     if (this.ended.aborted) return;
+    process.off('SIGTSTP', this.#suspend).on('SIGTSTP', this.#suspend);
     this.#screen?.close();
     this.#screen = this.#output.openScreen(() => this.#draw());
     this.#keyboard?.take();

@@ -213,6 +213,8 @@ export const ApplyAnswer = z.union([
     isRefused: z.boolean(),
   }),
   z.object({ kind: z.literal('outside-scope'), files: texts() }),
+  z.object({ kind: z.literal('check-failed'), files: texts() }),
+  z.object({ kind: z.literal('other-repository'), files: texts(), remote: z.string() }),
 ]);
 
 export const VerificationAnswer = z.object({

@@ -99,6 +99,7 @@ async function carryOut(
       ),
       operation,
     );
+  await door.entrance.record(context.env.incoming, name, given as Given); // a stream can change something, too
   const result = run(door.host, given, signal);
   if (answer === 'events') {
     const events = result as AsyncIterable<EventEnvelope>;

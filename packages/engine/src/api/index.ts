@@ -14,3 +14,4 @@ export {
 export { isDaemonLoss } from './problems.ts';
 export { createRemoteCaisson } from './remote-caisson.ts';
 export { CLIENT_HEADER, connectSocket } from './socket-connection.ts';
+export { PLAIN_MEMBERS } from './plain-members.ts';

@@ -19,6 +19,7 @@ import { followProject } from '../operations/follow-project.ts';
 import { followRunLog } from '../operations/follow-run-log.ts';
 import { followRun } from '../operations/follow-run.ts';
 import { forgetRun } from '../operations/forget-run.ts';
+import { createUnstoredRegistryApi } from '../operations/read-declared.ts';
 import { readApproval } from '../operations/read-approval.ts';
 import { readRunLog } from '../operations/read-run-log.ts';
 import { readSpend } from '../operations/read-spend.ts';
@@ -49,7 +50,7 @@ export function createLibrary(engine: Engine, cwd: string, live: LiveConfig, bes
     checkConfig: () => live.reload(),
     runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
-    registry: createRegistryApi(engine, cwd),
+    registry: engine.hasFolder ? createRegistryApi(engine, cwd) : createUnstoredRegistryApi(engine, cwd),
     residents: createResidentsApi(engine),
     tokens: createTokensApi(engine),
     ...startsAndStops(engine, find, beside),

@@ -1,6 +1,6 @@
 /** What each scope may do (F4). `run` and `decide` may read, too; `admin` may do everything. */
 import type { Scope } from '@caisson/protocol';
-import type { OperationName } from '../api/index.ts';
+import { PLAIN_MEMBERS, type OperationName } from '../api/index.ts';
 
 type Scoped = Readonly<Record<OperationName, Scope>>;
 
@@ -45,26 +45,17 @@ const SCOPES: Partial<Scoped> = Object.fromEntries([
   ...DECIDE.map((name) => [name, 'decide']),
 ]) as Partial<Scoped>;
 
-/** Members of a request that a token without `admin` may set: none reads a file or a key of the host, or leaves the sandbox. */
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
-  ...['task', 'argv', 'runtime', 'agent', 'model', 'systemPrompt', 'mode', 'base', 'folder', 'timeoutMs'],
-  ...['stallTimeoutMs', 'budget', 'limits', 'tools', 'verify', 'verifyLens', 'capabilities', 'env', 'scope'],
-  ...['lackingEnv'],
-  ...['acceptance', 'branch', 'priority', 'retries', 'session', 'idempotencyKey', 'overflow', 'continues'],
-  'within', // It only takes away, and a token without `admin` has it in any case.
-  // Of runs of this project alone; that `resume` is of the run that it continues is checked beside this.
-  ...['keepWork', 'resume'],
-]);
-
 /** The scope that a call needs. What is not listed needs `admin`. */
 export function scopeOfCall(operation: OperationName, input: Readonly<Record<string, unknown>>): Scope {
   const scope = SCOPES[operation] ?? 'admin';
   if (operation === 'dispatch') return isPlain(input['request']) ? scope : 'admin';
   if (operation === 'continuation') return isPlain(input['changes'] ?? {}) ? scope : 'admin';
   if (operation === 'answer') return input['given'] === undefined ? scope : 'admin';
-  const skipsCheck = ['force', 'allowRisky', 'allowOutsideScope'].some((name) => input[name] === true);
-  return operation === 'apply' && skipsCheck ? 'admin' : scope;
+  return operation === 'apply' && OVERRIDES.some((name) => input[name] === true) ? 'admin' : scope;
 }
+
+/** Each of them brings in what an apply otherwise refuses. */
+const OVERRIDES = ['force', 'allowRisky', 'allowOutsideScope', 'evenIfCheckFailed', 'here'];
 
 function isPlain(request: unknown): boolean {
   return Object.keys(request as object).every((name) => PLAIN_MEMBERS.has(name));

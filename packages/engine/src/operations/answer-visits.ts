@@ -26,6 +26,7 @@ import { recordAct, recordOrder, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
 import { scopeByRuns } from './scope-by-runs.ts';
 import { createSessionRoutes } from './session-routes.ts';
+import { nameOfClient } from './socket-entrance.ts';
 
 const NO_STORE = 'no-store';
 const HEADERS: Readonly<Record<string, string>> = {
@@ -80,13 +81,13 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
       return mcp.answer(request, response, {
         owner: visitor.id,
         scopes: visitor.scopes,
-        actor: actorOf(visitor),
+        actor: actorOf(visitor, request),
       });
     if (!CONTROL_PATHS.includes(path)) return answerApi(request, response);
     requireScope(visitor, scopeOfPath(path));
     const act = actOfControl(request.method, path);
     if (act === null) return answerControl(request, response);
-    recordAct(engine, actorOf(visitor), act, {}).then(
+    recordAct(engine, actorOf(visitor, request), act, {}).then(
       () => answerControl(request, response),
       (error: unknown) => sendProblem(response, error),
     );
@@ -123,16 +124,18 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
     },
     async record(request, operation, input) {
       if (scopeOfCall(operation, input) === 'read') return; // it changes nothing, whatever its method
-      const actor = actorOf(visitorOf(request));
+      const actor = actorOf(visitorOf(request), request);
       if (operation === 'dispatch') await recordOrder(engine, actor, input['request'] as DispatchRequest);
       else await recordAct(engine, actor, operation, input);
     },
-    started: (request, run) => recordStart(engine, actorOf(visitorOf(request)), run),
+    started: (request, run) => recordStart(engine, actorOf(visitorOf(request), request), run),
   };
 }
 
-function actorOf({ id, name }: Visitor): Actor {
-  return { by: name, token: id };
+/** A page calls itself what its session is called. */
+function actorOf({ id, name }: Visitor, request: IncomingMessage): Actor {
+  const client = nameOfClient(request);
+  return { by: name, token: id, ...(client === undefined || client === name ? {} : { client }) };
 }
 
 function requireScope({ scopes }: Visitor, needed: Scope, remedy?: string): void {

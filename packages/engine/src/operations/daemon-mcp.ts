@@ -97,7 +97,8 @@ function createProject(engine: Engine, host: McpRooms['host'], actor: Actor): Mc
     async start(client, request) {
       const caisson = await openFor(client);
       await recordOrder(engine, actorFor(client), request);
-      return (await caisson.dispatch(request)).runId;
+      const { runId, isEarlier = false } = await caisson.dispatch(request);
+      return { runId, isEarlier };
     },
     describeError: toErrorInfo,
     isDaemonLoss: () => false,

@@ -22,7 +22,7 @@ export interface Actor {
 export type Act = OperationName | 'stop' | 'reload';
 type Input = Readonly<Record<string, unknown>>;
 
-const MAX_CLIENT = 100;
+export const MAX_CLIENT = 100;
 const DECIDED = ['allow', 'deny'] as const;
 /** Work is stopped on a full disk, too: its own ending says by whom. */
 const STOPPING: ReadonlySet<Act> = new Set(['cancel', 'cancelThread', 'stop', 'reload']);

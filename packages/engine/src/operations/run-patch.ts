@@ -7,6 +7,7 @@ import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
 import { markApplied } from './run-applied.ts';
+import { findUnfit, type Unfit } from './unfit-work.ts';
 import { requireRemembered } from './run-forgotten.ts';
 import { findUnpatched, type UnpatchedWork } from './unpatched-work.ts';
 
@@ -69,10 +70,15 @@ export interface ApplyChoice {
   readonly allowRisky?: boolean | undefined;
   /** Bring in files that the task's scope does not cover. */
   readonly allowOutsideScope?: boolean | undefined;
+  /** Apply work that did not pass its check. */
+  readonly evenIfCheckFailed?: boolean | undefined;
+  /** The files here are meant, although the run worked on a remote repository. */
+  readonly here?: boolean | undefined;
 }
 
 export type ApplyResult =
   | AppliedPatch
+  | Unfit
   /** Nothing was changed: the task was not about these files. */
   | { readonly kind: 'outside-scope'; readonly files: readonly string[] };
 
@@ -92,6 +98,8 @@ export async function applyRun(
   const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   const workspace = launched?.data.workspace;
   if (workspace?.kind === 'in-place') return { kind: 'applied', files: [], already: 'in-place' };
+  const unfit = await findUnfit(engine, runId, options);
+  if (unfit !== null) return unfit;
   const outside =
     options.allowOutsideScope === true
       ? []

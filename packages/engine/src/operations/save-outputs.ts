@@ -26,6 +26,7 @@ export async function saveOutputs(engine: Engine, runId: string, to: string): Pr
   const result = await readResult(engine.rooms, runId);
   const folder = resolve(to);
   requireNoLink(folder, engine.config.projectRoot);
+  requireFolder(folder);
   const plan = (result?.outputs ?? []).map((output) => ({ output, path: pathOf(output) }));
   for (const { path } of plan) requireFree(folder, path);
   requireHarmless(
@@ -103,6 +104,14 @@ function refuseRisky(path: string, why: string): OutputsRefusedError {
   return new OutputsRefusedError(`the output ${path} ${why}; nothing was copied`, {
     remedy: 'caisson show -o json names the blob of each output, if you want to look at it.',
   });
+}
+
+/** O1 */
+function requireFolder(folder: string): void {
+  if (findStats(folder)?.isDirectory() === false)
+    throw new OutputsRefusedError(`${folder} is there already, and is no folder`, {
+      remedy: 'Name an empty or a new folder with --to.',
+    });
 }
 
 /** O1 */

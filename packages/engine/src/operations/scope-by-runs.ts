@@ -7,7 +7,6 @@ import { isThreadStream } from '../ledger/index.ts';
 import { resumesAsRecorded } from './continue-run.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';
-import { showRun } from './show-run.ts';
 
 export interface NeededScope {
   readonly scope: Scope;
@@ -25,8 +24,6 @@ export async function scopeByRuns(
   switch (operation) {
     case 'dispatch':
       return await scopeOfStarting(engine, input['request'] as DispatchRequest);
-    case 'apply':
-      return await scopeOfApplying(engine, input['run'] as string);
     case 'send':
       return await scopeOfSteering(engine, input['run'] as string);
     case 'answer': {
@@ -69,10 +66,4 @@ async function usualWorkspace({
   config: { projectRoot },
 }: Engine): Promise<'worktree' | 'in-place'> {
   return (await workspaces.findTop({ projectRoot })) === null ? 'in-place' : 'worktree';
-}
-
-/** What the command line asks a person about: work that did not pass its check, and work on another repository. */
-async function scopeOfApplying(engine: Engine, run: string): Promise<NeededScope> {
-  const { repository, result } = await showRun(engine, resolveRunId(engine.ledger, run));
-  return repository !== undefined || result?.verify?.passed === false ? { scope: 'admin' } : ANY;
 }

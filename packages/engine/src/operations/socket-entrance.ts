@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { CLIENT_HEADER, type Entrance, type OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
-import { DECISIONS, localActor, recordAct, type Actor } from './record-act.ts';
+import { DECISIONS, localActor, MAX_CLIENT, recordAct, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
 
 const RECORDED: ReadonlySet<OperationName> = new Set(DECISIONS);
@@ -16,9 +16,14 @@ export function createSocketEntrance(engine: Engine): Entrance {
   };
 }
 
-export function clientOf({ headers }: IncomingMessage): Actor {
+export function clientOf(request: IncomingMessage): Actor {
+  return localActor(nameOfClient(request));
+}
+
+/** What the program that asks calls itself. */
+export function nameOfClient({ headers }: IncomingMessage): string | undefined {
   const given = headers[CLIENT_HEADER];
-  return localActor(typeof given === 'string' ? decode(given) : undefined);
+  return typeof given === 'string' && given !== '' ? decode(given).slice(0, MAX_CLIENT) : undefined;
 }
 
 function decode(text: string): string {

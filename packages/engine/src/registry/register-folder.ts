@@ -74,7 +74,9 @@ async function findDefinitions(folder: string, check: CheckDefinition): Promise<
 
 /** A definition as written in a YAML or JSON file; not yet validated. */
 export async function readDefinition(file: string): Promise<unknown> {
-  const { size } = await stat(file);
+  const { size } = await stat(file).catch((cause: unknown) => {
+    throw new RegistryAccessError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+  });
   if (size > MAX_DEFINITION_BYTES)
     throw new DefinitionInvalidError(`${file} is larger than ${MAX_DEFINITION_BYTES} bytes`);
   const text = await readFile(file, 'utf8');

@@ -42,8 +42,11 @@ export interface McpProject {
   act<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For a write of `client` to the board of a session: it needs no earlier run. */
   writeBoard<T>(client: string, session: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
-  /** Starts a run that goes on without this process; resolves with its id. */
-  start(client: string, request: DispatchRequest): Promise<string>;
+  /** Starts a run that goes on without this process. `isEarlier`: its idempotency key belongs to a run that was there. */
+  start(
+    client: string,
+    request: DispatchRequest,
+  ): Promise<{ readonly runId: string; readonly isEarlier: boolean }>;
   /** An error of any call of these, as it may cross a process. */
   describeError(error: unknown): ErrorInfo;
   /** Whether the daemon went away while it was asked. */
@@ -78,6 +81,8 @@ export interface McpTool {
 /** What the tools are made of. */
 export interface McpBench {
   readonly project: McpProject;
+  /** Whose idempotency keys its clients have. */
+  readonly owner: string;
   readonly bounds: McpBounds;
   readonly spent: SpentHere;
   /** Aborted when the server ends. */

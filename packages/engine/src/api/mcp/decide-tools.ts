@@ -1,13 +1,13 @@
 /** Tools that decide about a run: each is one call of the contract, which records it. */
-import { CaissonError, type DispatchResult } from '@caisson/protocol';
+import { CaissonError } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { Caisson } from '../../caisson-contract.ts';
-import type { McpBench, McpBounds, McpTool } from './contract.ts';
+import type { McpBench, McpTool } from './contract.ts';
 import { cutEnd } from './data-text.ts';
-import { GrantExceededError, NotAppliedError } from './errors.ts';
+import { NotAppliedError } from './errors.ts';
 import { findRun } from './find-run.ts';
-import { rank } from './grant-request.ts';
 import { described, parseInput, runName, text } from './input.ts';
+import { refuseHigher } from './refuse-higher.ts';
 
 const MAX_FILES = 200;
 const MAX_NAMED = 20;
@@ -33,25 +33,12 @@ export function applyTool({ project, bounds }: McpBench): McpTool {
     run: (input, { client }) =>
       project.act(client, async (caisson) => {
         const { runId } = await findRun(caisson, bounds, parseInput(ApplyInput, input).run);
-        refuseUnfit(await caisson.show(runId));
         const outcome = await caisson.apply(runId);
         if (outcome.kind !== 'applied') throw notApplied(outcome, runId);
         const { files, already } = outcome;
         return { runId, applied: files.slice(0, MAX_FILES), fileCount: files.length, already };
       }),
   };
-}
-
-/** What the command line asks a person about (M3). */
-function refuseUnfit({ runId, repository, result }: DispatchResult): void {
-  if (repository !== undefined)
-    throw new NotAppliedError(`${runId} worked on another repository, not on the files here`, {
-      remedy: `A person can apply it here all the same: caisson apply ${runId} --here`,
-    });
-  if (result?.verify?.passed === false)
-    throw new NotAppliedError(`the check of ${runId} did not pass`, {
-      remedy: `Read its report with status. A person can apply it all the same: caisson apply ${runId} --force`,
-    });
 }
 
 type Refused = Exclude<Awaited<ReturnType<Caisson['apply']>>, { kind: 'applied' }>;
@@ -61,6 +48,14 @@ function notApplied(outcome: Refused, runId: string): NotAppliedError {
     new NotAppliedError(`nothing was changed: ${why}: ${listNames(names)}`, { remedy });
   const look = `A person can look (caisson diff ${runId}) and use caisson apply ${runId}`;
   switch (outcome.kind) {
+    case 'check-failed':
+      return new NotAppliedError(`nothing was changed: the check of ${runId} did not pass`, {
+        remedy: `Read its report with status. A person can apply it all the same: caisson apply ${runId} --force`,
+      });
+    case 'other-repository':
+      return new NotAppliedError(`nothing was changed: ${runId} worked on another repository`, {
+        remedy: `A person can apply it here all the same: caisson apply ${runId} --here`,
+      });
     case 'dirty':
       return said('these files have uncommitted changes', outcome.files, 'Commit them first.');
     case 'conflicts':
@@ -96,7 +91,7 @@ export function answerTool(bench: McpBench): McpTool {
         const { runId } = await findRun(caisson, bounds, run);
         const shown = await caisson.show(runId);
         return await spent.inTurn(async () => {
-          refuseHigher(bounds, await spent.leftUsd(caisson), shown);
+          await refuseHigher(caisson, bounds, await spent.leftUsd(caisson), shown);
           const handle = await caisson.answer(runId, answer, { within: 'project' }); // M2
           const capUsd = shown.result?.policy.grant.budget.usd ?? null;
           if (handle !== null) spent.started(handle.runId, { capUsd });
@@ -128,29 +123,6 @@ function carryOn(
     });
     keep(work.catch(reject));
   });
-}
-
-/** The run that continues gets what the first one asked for. */
-function refuseHigher(
-  { mode, runUsd }: McpBounds,
-  leftUsd: number | null,
-  { runId, result }: DispatchResult,
-): void {
-  const grant = result?.policy.grant;
-  if (grant === undefined) return; // it has not ended, so the contract refuses
-  const remedy = `A person can answer it: caisson answer ${runId} "…"`;
-  if (grant.sandbox === 'none')
-    throw new GrantExceededError(`${runId} has no sandbox, and such a run is never started over MCP`, {
-      remedy,
-    }); // M6
-  if (rank(grant.mode) > rank(mode))
-    throw new GrantExceededError(`${runId} has mode ${grant.mode}, above ${mode}, the limit here`, {
-      remedy,
-    });
-  const limits = [runUsd, leftUsd].filter((limit) => limit !== null);
-  const usd = Math.min(...limits);
-  if (limits.length > 0 && (grant.budget.usd ?? Infinity) > usd)
-    throw new GrantExceededError(`${runId} may spend more than ${usd} USD, the limit here`, { remedy });
 }
 
 export function cancelTool({ project, bounds }: McpBench): McpTool {

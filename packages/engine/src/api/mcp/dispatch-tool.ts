@@ -1,11 +1,12 @@
 import { definedOnly, Mode, SandboxKind, type DispatchRequest } from '@caisson/protocol';
 import * as z from 'zod/mini';
-import type { McpBench, McpTool } from './contract.ts';
+import type { McpBench, McpBounds, McpTool } from './contract.ts';
 import { grantRequest } from './grant-request.ts';
 import { described, parseInput, text } from './input.ts';
 import { InputInvalidError } from '../problems.ts';
 
 const MAX_SECONDS = 366 * 86_400;
+const NEXT = 'The run goes on by itself. Call wait with this run until isEnded is true.';
 
 /** What a client may choose. Secrets, the user's files and log-ins are not among it (M2). */
 const DispatchInput = z.strictObject({
@@ -43,20 +44,23 @@ const DispatchInput = z.strictObject({
 });
 type DispatchInput = z.infer<typeof DispatchInput>;
 
-export function dispatchTool({ project, bounds, spent }: McpBench): McpTool {
+export function dispatchTool({ project, owner, bounds, spent }: McpBench): McpTool {
   const dispatch = async (input: DispatchInput, client: string): Promise<Record<string, unknown>> => {
     const granted = await project.read(async (caisson) =>
       grantRequest(caisson, bounds, askedOf(input), await spent.leftUsd(caisson)),
     );
-    const request = { ...toRequest(input), ...granted };
-    const runId = await project.start(client, request);
+    const idempotencyKey = input.idempotencyKey && keyOf(owner, bounds, input.idempotencyKey);
+    const request = { ...toRequest(input), ...granted, ...definedOnly({ idempotencyKey }) };
+    const { runId, isEarlier } = await project.start(client, request);
+    // It has what it was granted then, and counts where it was started.
+    if (isEarlier) return { runId, isEarlier, next: NEXT };
     spent.started(runId, { capUsd: input.command === undefined ? (granted.budget?.usd ?? null) : 0 });
     return {
       runId,
       granted: definedOnly({
         ...{ mode: granted.mode, budgetUsd: granted.budget?.usd, session: granted.session },
       }),
-      next: 'The run goes on by itself. Call wait with this run until isEnded is true.',
+      next: NEXT,
     };
   };
   return {
@@ -89,12 +93,15 @@ function askedOf({ timeoutSeconds, agent, mode, budgetUsd, session, sandbox, hos
 }
 
 function toRequest(input: DispatchInput): DispatchRequest {
-  const { task, command, agent, runtime, model, verify, scope, acceptance, base, idempotencyKey } = input;
+  const { task, command, agent, runtime, model, verify, scope, acceptance, base } = input;
   return definedOnly({
     ...{ task, agent, model, verify, scope, acceptance, base },
     argv: command,
     runtime: command === undefined ? runtime : 'command',
-    // A key of a person or of another program never stands for one of a client.
-    idempotencyKey: idempotencyKey === undefined ? undefined : `mcp:${idempotencyKey}`,
   });
+}
+
+/** A key of a person, of another program or token, or of a server for another session never stands for one of a client. */
+function keyOf(owner: string, { session }: McpBounds, key: string): string {
+  return ['mcp', owner, ...(session === null ? [] : [encodeURIComponent(session)]), key].join(':');
 }

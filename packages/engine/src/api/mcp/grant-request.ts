@@ -32,6 +32,7 @@ interface AgentBounds {
   readonly mode?: Mode | undefined;
   readonly usd?: number | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly hosts?: readonly string[] | undefined;
 }
 
 /** `leftUsd`: what is left of the server's money. Throws GrantExceededError. */
@@ -63,7 +64,7 @@ export async function grantRequest(
       budget: usd === null ? undefined : { usd },
       timeoutMs: asked.timeoutMs,
       session: withinSession(asked.session, bounds.session),
-      network: asked.hosts && withinHosts(asked.hosts, config.network.hosts),
+      network: asked.hosts && withinHosts(asked.hosts, agent.hosts ?? config.network.hosts),
     }),
   };
 }
@@ -71,7 +72,7 @@ export async function grantRequest(
 async function findAgentBounds(registry: Caisson['registry'], name: string): Promise<AgentBounds> {
   const { definition } = await registry.get('agents', name);
   const { mode, timeout, grant } = AgentDefinition.parse(definition);
-  return { mode, usd: grant?.budget?.usd, timeoutMs: timeout };
+  return { mode, usd: grant?.budget?.usd, timeoutMs: timeout, hosts: grant?.hosts };
 }
 
 /** The project's ceiling is admission's to refuse; it is looked at here so that what is left out stays below it. */
@@ -105,12 +106,29 @@ function withinHosts(
 ): NonNullable<DispatchRequest['network']> {
   if (asked.length === 0) return { kind: 'none' };
   const names = asked.map((host) => host.toLowerCase());
-  const more = granted.includes('*') ? [] : names.filter((host) => !granted.includes(host));
+  const more = listMore(names, granted);
   if (more.length > 0)
-    throw new GrantExceededError(`hosts ${more.join(', ')} are not among those of network.hosts`, {
-      remedy: `Leave hosts out, or name some of: ${granted.join(', ') || 'none'}.`,
-    });
+    throw new GrantExceededError(
+      `hosts ${more.join(', ')} are not among those of network.hosts or of the agent`,
+      {
+        remedy: `Leave hosts out, or name some of: ${granted.join(', ') || 'none'}.`,
+      },
+    );
   return { kind: 'hosts', hosts: names };
+}
+
+function listMore(hosts: readonly string[], granted: readonly string[]): readonly string[] {
+  return granted.includes('*') ? [] : hosts.filter((host) => !granted.includes(host));
+}
+
+/** Those that are beyond what a run of this agent, or of none, gets from the project. */
+export async function listHostsBeyond(
+  { registry, config }: Pick<Caisson, 'registry' | 'config'>,
+  agent: string | undefined,
+  hosts: readonly string[],
+): Promise<readonly string[]> {
+  const own = agent === undefined ? {} : await findAgentBounds(registry, agent);
+  return listMore(hosts, own.hosts ?? config.network.hosts);
 }
 
 type NumberLimit = readonly [value: number | null, by: string];

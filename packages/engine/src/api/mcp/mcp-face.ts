@@ -10,6 +10,9 @@ import { createSpentHere } from './spent-here.ts';
 
 export { createMcpSessions } from './mcp-sessions.ts';
 
+/** All servers on streams are of the account that started them; what a client began, it may ask for again after a restart. */
+const STREAMS = 'stdio';
+
 export interface McpServing {
   readonly input: Readable;
   readonly output: Writable;
@@ -26,7 +29,8 @@ export interface McpServing {
 export async function serveMcp(serving: McpServing): Promise<void> {
   const { input, signal } = serving;
   const spent = createSpentHere(serving.bounds.totalUsd);
-  const { server, end } = openMcpSession({ ...serving, spent, onError: (error) => serving.onError(error) });
+  const onError = (error: Error): void => serving.onError(error);
+  const { server, end } = openMcpSession({ ...serving, owner: STREAMS, spent, onError });
   const gone = new Promise<void>((resolve) => {
     server.onclose = resolve;
     for (const event of ['end', 'close', 'error']) input.once(event, () => resolve());

@@ -12,17 +12,15 @@ import {
 import { CaissonError } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { McpBounds, McpCall, McpProject, McpTool } from './contract.ts';
+import { createCallLimits, type CallLimits } from './call-limits.ts';
 import { toDataText, toVisible } from './data-text.ts';
+import { droppedOf } from './dropped-request.ts';
 import { listMcpTools } from './list-mcp-tools.ts';
 import type { SpentHere } from './spent-here.ts';
 
 const MAX_TASK_TTL_MS = 24 * 3_600_000;
 const MIN_TASK_TTL_MS = 1000;
 const POLL_MS = 2000;
-/** Tasks of a session whose calls go on. */
-const MAX_TASKS = 16;
-/** Beside them, those whose results are kept until they expire. */
-const MAX_KEPT_TASKS = 128;
 
 const INSTRUCTIONS =
   'Caisson runs coding agents and commands in sealed sandboxes, on copies of this project. dispatch starts a run, wait and ' +
@@ -32,6 +30,7 @@ const INSTRUCTIONS =
 
 export interface McpSessionParts {
   readonly project: McpProject;
+  readonly owner: string;
   readonly bounds: McpBounds;
   readonly spent: SpentHere;
   readonly version: string;
@@ -47,14 +46,15 @@ export interface McpSession {
   end(): Promise<void>;
 }
 
-export function openMcpSession({ project, bounds, spent, version, onError }: McpSessionParts): McpSession {
+export function openMcpSession(parts: McpSessionParts): McpSession {
+  const { project, version, onError } = parts;
   const ending = new AbortController();
   const kept = new Set<Promise<unknown>>();
   const keep = (work: Promise<unknown>): void => {
     const done = work.finally(() => kept.delete(done));
     kept.add(done);
   };
-  const tools = listMcpTools({ project, bounds, spent, ending: ending.signal, keep });
+  const tools = listMcpTools({ ...parts, ending: ending.signal, keep });
   const tasks = new InMemoryTaskStore();
   const server = new Server(
     { name: 'caisson', title: 'Caisson', version },
@@ -65,9 +65,8 @@ export function openMcpSession({ project, bounds, spent, version, onError }: Mcp
     },
   );
   server.onerror = onError;
-  const limitTasks = createTaskLimit(tasks);
   const { describeError } = project;
-  offerTools(server, tools, { ending: ending.signal, keep, limitTasks, describeError });
+  offerTools(server, tools, { ending: ending.signal, keep, limits: createCallLimits(tasks), describeError });
   return {
     server,
     isBusy: () => kept.size > 0,
@@ -83,21 +82,7 @@ export function openMcpSession({ project, bounds, spent, version, onError }: Mcp
 interface Life extends Pick<McpProject, 'describeError'> {
   readonly ending: AbortSignal;
   keep(work: Promise<unknown>): void;
-  /** Throws McpError where the session has as many tasks as it may; otherwise counts one until `over`. */
-  limitTasks(): { over(): void };
-}
-
-function createTaskLimit(tasks: Pick<InMemoryTaskStore, 'getAllTasks'>): Life['limitTasks'] {
-  let underWay = 0;
-  return () => {
-    if (underWay >= MAX_TASKS || tasks.getAllTasks().length >= MAX_KEPT_TASKS)
-      throw new McpError(
-        ErrorCode.InvalidRequest,
-        `this session has ${underWay} tasks under way, and the limit is ${MAX_TASKS}, or ${MAX_KEPT_TASKS} with those that have not expired: cancel one, or call without a task`,
-      );
-    underWay += 1;
-    return { over: () => void (underWay -= 1) };
-  };
+  readonly limits: CallLimits;
 }
 
 function offerTools(server: Server, tools: readonly McpTool[], life: Life): void {
@@ -109,7 +94,7 @@ function offerTools(server: Server, tools: readonly McpTool[], life: Life): void
       throw new McpError(ErrorCode.InvalidParams, `there is no tool ${params.name} for this client`);
     const token = params._meta?.progressToken;
     const call: McpCall = {
-      signal: AbortSignal.any([extra.signal, life.ending]),
+      signal: AbortSignal.any([extra.signal, life.ending, ...droppedOf(extra.authInfo)]),
       client: clientOf(),
       isTask: false,
       progress(progress, total, message) {
@@ -123,14 +108,15 @@ function offerTools(server: Server, tools: readonly McpTool[], life: Life): void
     };
     const { task: asked } = params;
     if (asked === undefined) {
-      const answer = callTool(tool, params.arguments, call, life);
+      const counted = life.limits.countCall();
+      const answer = callTool(tool, params.arguments, call, life).finally(counted.over);
       life.keep(answer);
       return await answer;
     }
     const { taskStore } = extra;
     if (tool.canBeTask !== true || taskStore === undefined)
       throw new McpError(ErrorCode.MethodNotFound, `${tool.name} cannot be called as a task`);
-    const counted = life.limitTasks();
+    const counted = life.limits.countTask();
     // A task of 0 ms would never expire.
     const ttl = Math.max(MIN_TASK_TTL_MS, Math.min(asked.ttl ?? MAX_TASK_TTL_MS, MAX_TASK_TTL_MS));
     const begun = taskStore.createTask({ ttl, pollInterval: POLL_MS });

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { McpSessions, McpSessionsParts, McpVisit } from './contract.ts';
+import { withDropped } from './dropped-request.ts';
 import { openMcpSession, type McpSession } from './mcp-session.ts';
 import { findRoom, type RoomSession } from './session-room.ts';
 import { createSpentHere, type SpentHere } from './spent-here.ts';
@@ -34,10 +35,10 @@ export function createMcpSessions({ version, onError }: McpSessionsParts): McpSe
   };
   /** Begins another one, which has its place from now on, and answers with it. */
   const begin = async (request: IncomingMessage, response: ServerResponse, visit: McpVisit) => {
-    const { owner, project, bounds } = visit;
+    const { owner } = visit;
     const id = randomUUID();
     let isBegun = false;
-    const session = openMcpSession({ project, bounds, spent: spentOf(spent, visit), version, onError });
+    const session = openMcpSession({ ...visit, spent: spentOf(spent, visit), version, onError });
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       maxRequestBodySize: MAX_BODY_BYTES,
@@ -46,7 +47,7 @@ export function createMcpSessions({ version, onError }: McpSessionsParts): McpSe
     sessions.set(id, { ...session, owner, transport, isBusy: () => !isBegun || session.isBusy() });
     try {
       await session.server.connect(transport);
-      await transport.handleRequest(request, response);
+      await transport.handleRequest(withDropped(request, response), response);
     } finally {
       isBegun = true;
       if (transport.sessionId === undefined) end(id); // it did not begin with initialize
@@ -65,7 +66,7 @@ export function createMcpSessions({ version, onError }: McpSessionsParts): McpSe
       if (session?.owner !== visit.owner) return refuse(response, 404, NO_SESSION);
       sessions.delete(String(id));
       sessions.set(String(id), session);
-      await session.transport.handleRequest(request, response);
+      await session.transport.handleRequest(withDropped(request, response), response);
     },
     async stop() {
       const ended = [...sessions.values()].map((session) => session.end());

@@ -42,11 +42,14 @@ test('a ninth run is refused while eight are under way', async () => {
 
 test('two answers in two sessions at once do not both get the money that is left', async () => {
   const spent = createSpentHere(10);
-  const grant = { mode: 'suggest', budget: { usd: 6 } };
+  const grant = { mode: 'suggest', budget: { usd: 6 }, hosts: [] };
   let answered = 0;
   const caisson = {
     ...projectOf([{ runId: 'run_a' }]),
     find: (run: string) => Promise.resolve(run),
+    config: { network: { hosts: [] } },
+    continuation: () => Promise.resolve({ task: 'go on' }),
+    events: () => Promise.resolve([]),
     show: (runId: string) => Promise.resolve({ runId, result: { policy: { grant } } }),
     answer: () => Promise.resolve({ runId: `run_next_${(answered += 1)}`, isElsewhere: true }),
   } as unknown as Caisson;
@@ -60,7 +63,8 @@ test('two answers in two sessions at once do not both get the money that is left
   } as const;
   const answerOnce = (): Promise<unknown> => {
     const keep = (work: Promise<unknown>): void => void work.catch(() => undefined);
-    const bench: McpBench = { project, bounds, spent, ending: new AbortController().signal, keep };
+    const ending = new AbortController().signal;
+    const bench: McpBench = { project, owner: 'a test', bounds, spent, ending, keep };
     const call = { signal: bench.ending, client: 'a test', isTask: false, progress: () => undefined };
     return answerTool(bench).run({ run: 'run_a', answer: 'yes' }, call);
   };
