@@ -27,6 +27,25 @@ describe('a branch that cannot be created is refused before there is a run', { t
   });
 });
 
+describe('a branch that would stand for something else, too, is refused', { timeout: 120_000 }, () => {
+  it('because git has a remote, a tag or a ref of this name', async () => {
+    const project = createProject();
+    project.git('tag', 'v1');
+    project.git('remote', 'add', 'upstream', '/nowhere');
+    project.git('update-ref', 'refs/remotes/origin/main', 'HEAD');
+    project.git('update-ref', 'refs/notes/mine', 'HEAD');
+    for (const name of ['v1', 'upstream', 'upstream/main', 'origin/main', 'origin', 'notes/mine']) {
+      const { code, stderr } = await project.caisson('run', '--branch', name, ...write('x'));
+      expect([name, code, stderr]).toEqual([name, 2, expect.stringContaining('stands for')]);
+    }
+    for (const name of ['HEAD', 'FETCH_HEAD', 'refs/heads/x']) {
+      const { code, stderr } = await project.caisson('run', '--branch', name, ...write('x'));
+      expect([name, code, stderr]).toEqual([name, 2, expect.stringContaining('not a valid name')]);
+    }
+    expect((await project.caisson('run', '--branch', 'originals', ...write('x'))).code).toBe(0);
+  });
+});
+
 describe('a branch that is taken meanwhile', { timeout: 120_000 }, () => {
   it('is left alone: the run is done, names its checkpoint and exits 1', async () => {
     const project = createProject();

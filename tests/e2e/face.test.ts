@@ -119,6 +119,43 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
     expect(JSON.parse(reopened.stdout)).toMatchObject({ url }); // the last port
   });
 
+  it('answers no other account of the machine on the loopback address, whatever it shows', async (context) => {
+    if (process.getuid?.() !== 0) return context.skip('only root can ask as another account');
+    const { url, token, ask } = await openFace();
+    const program = `
+      const ask = (path, init) => fetch(new URL(path, ${JSON.stringify(url)}), init).then(({ status }) => status, () => 'nothing');
+      const headers = { authorization: 'Bearer ' + process.env.STOLEN };
+      Promise.all([ask('/v1/session', { headers }), ask('/mcp', { headers }), ask('/')]).then((all) => console.log(all.join(' ')));`;
+    const askAs = async (uid: number): Promise<string> => {
+      const options = { uid, gid: uid, cwd: '/', env: { STOLEN: token } };
+      return (await promisify(execFile)(process.execPath, ['-e', program], options)).stdout.trim();
+    };
+    expect(await askAs(31_234)).toBe('nothing nothing nothing');
+    expect(await askAs(0)).toMatch(/^200 4\d\d 200$/);
+    expect((await ask('GET', '/v1/session')).status).toBe(200);
+  });
+
+  it('a session of a page ends when a person ends the listening, and when the daemon is stopped', async () => {
+    const { project, url, ask } = await openFace();
+    const made = await project.caisson('tokens', 'create', '--scope', 'read', '-o', 'json');
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const signIn = async (): Promise<string> => {
+      const { link } = JSON.parse((await project.caisson('ui', '--no-open', '-o', 'json')).stdout) as Face;
+      const answer = await send(url, 'POST', '/v1/session', { body: { link: link.split('#link=')[1] } });
+      return String(answer.json()['token']);
+    };
+    const isOver = async (session: string): Promise<boolean> =>
+      (await ask('GET', '/v1/runs', { token: session })).status === 401;
+    const first = await signIn();
+    expect(await isOver(first)).toBe(false);
+    await project.caisson('ui', '--stop');
+    const second = await signIn();
+    expect([await isOver(first), await isOver(second)]).toEqual([true, false]);
+    await project.caisson('down', '--now');
+    await signIn();
+    expect([await isOver(second), await isOver(token)]).toEqual([true, false]);
+  });
+
   it('gives a page of another origin nothing, whatever it sends', async () => {
     const { url, ask } = await openFace();
     const { host, port } = new URL(url);
@@ -127,6 +164,9 @@ describe('a daemon on TCP', { timeout: 120_000 }, () => {
       ['rebinding', 'GET', '/v1/runs', { headers: { host: `evil.example:${port}` } }, 421],
       ['rebinding of a page', 'GET', '/', { headers: { host: `evil.example:${port}` } }, 421],
       ['no port', 'GET', '/v1/runs', { headers: { host: '127.0.0.1' } }, 421],
+      // It is ::1, too, where another account may listen.
+      ['localhost', 'GET', '/', { headers: { host: `localhost:${port}` } }, 421],
+      ['a page of localhost', 'GET', '/v1/runs', { headers: { origin: `http://localhost:${port}` } }, 403],
       ['another origin', 'GET', '/v1/runs', { headers: { origin: 'http://evil.example' } }, 403],
       ['another port', 'GET', '/v1/runs', { headers: { origin: 'http://127.0.0.1:1' } }, 403],
       ['no origin at all', 'GET', '/v1/runs', { headers: { origin: 'null' } }, 403],

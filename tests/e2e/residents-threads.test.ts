@@ -1,6 +1,8 @@
 /** Threads with the built program and a daemon: what they wait for, how they end, and who has no room. */
-import type { ScheduleView } from '@caisson/protocol';
+import { systemClock } from '@caisson/ground';
+import type { ScheduleView, ThreadRow } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
+import { chooseThreadId } from '../../packages/engine/src/residents/accept-thread.ts';
 import { isGone, serve } from '../faults/killed-daemons.ts';
 import { until } from './project.ts';
 import {
@@ -13,6 +15,7 @@ import {
   workflowOf,
   type ResidentProject,
 } from './resident-project.ts';
+import { openVisit } from './visit.ts';
 
 const LIMIT_MS = 120_000;
 
@@ -43,6 +46,32 @@ describe('a thread', { timeout: LIMIT_MS }, () => {
     const thread = await untilEnded(residents, threadId);
     expect([thread.status, contentsOf(thread)]).toEqual(['done', ['yes', 'the answer is yes']]);
     expect((await project.caisson('answer', threadId, 'no')).code).not.toBe(0);
+  });
+
+  it('of a token has a key of that token, and takes none of a schedule, a signal or another token', async () => {
+    const residents = await serveFlow({ report: `return 'done';` });
+    const visit = await openVisit(residents.project);
+    const start = async (token: string): Promise<string> => {
+      const body = { idempotencyKey: 'schedule:nightly' };
+      return (await visit.ask('POST', '/v1/workflows/flow/threads', { token, body })).json<ThreadRow>()
+        .threadId;
+    };
+    const [one, other] = [await visit.createToken('run'), await visit.createToken('run')];
+    const first = await start(one);
+    expect(first).toMatch(/^thr/);
+    expect(await start(one)).toBe(first);
+    expect(await start(other)).not.toBe(first);
+    const trigger = { kind: 'schedule', schedule: 'nightly', slot: '' } as const;
+    const scheduled = {
+      workflow: 'flow',
+      trigger,
+      payload: null,
+      causes: [],
+      idempotencyKey: 'schedule:nightly',
+    };
+    const ofSchedule = chooseThreadId({ clock: systemClock }, scheduled);
+    expect(ofSchedule).toMatch(/^thr/);
+    for (const token of [one, other, visit.token]) expect(await start(token)).not.toBe(ofSchedule);
   });
 
   it('that sleeps loses its worker, and wakes in another one without repeating its steps', async () => {

@@ -31,7 +31,7 @@ describe('the scope of a call', { timeout: 120_000 }, () => {
     const [run, admin] = [await visit.createToken('run'), visit.token];
     const body = { request: { argv: ['sh', '-c', 'echo made > made.txt'] } };
     const refused = await visit.ask('POST', '/v1/runs', { token: run, body });
-    expect([refused.status, refused.json()['code']]).toEqual([403, 'SCOPE_MISSING']);
+    expect([refused.status, refused.json()['code']]).toEqual([422, 'TASK_REFUSED']);
     expect(refused.json()['remedy']).toContain('git init');
     const { runId } = (await visit.ask('POST', '/v1/runs', { token: admin, body })).json<{ runId: string }>();
     await visit.ask('GET', `/v1/runs/${runId}/ended`);

@@ -6,7 +6,7 @@ import type { DiscoveredRuntime } from './discovery/index.ts';
 import type {
   Attachment,
   DispatchRequest,
-  GivenVariables,
+  GivenWithAnswer,
   ReadOptions,
   RunHandle,
 } from './admission/index.ts';
@@ -163,7 +163,7 @@ export interface Caisson {
    * Answers a question by its id, its run or its thread; resolves with the run that continues, or null for a thread.
    * Variables that the run was given by value are not stored: `given` gives them again.
    */
-  answer(question: string, answer: string, given?: GivenVariables): Promise<RunHandle | null>;
+  answer(question: string, answer: string, given?: GivenWithAnswer): Promise<RunHandle | null>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
   approvals(filter?: Page & { readonly all?: boolean }): Promise<readonly ApprovalRow[]>;
   /** A call that waits or waited, named as for `decide`, with all that it was given. */

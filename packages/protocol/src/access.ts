@@ -21,6 +21,8 @@ export type TokenView = z.infer<typeof TokenView>;
 export const StoredToken = z.object({
   ...TokenView.shape,
   digest: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  /** Of a session: no rotation leads beyond it. */
+  endsAt: z.optional(Timestamp),
 });
 export type StoredToken = z.infer<typeof StoredToken>;
 

@@ -136,6 +136,7 @@ export const ApiInputs = {
       z.strictObject({
         env: z.optional(z.record(z.string(), z.string())),
         passEnv: z.optional(z.readonly(z.array(z.string()))),
+        within: z.optional(z.literal('project')),
       }),
     ),
   }),

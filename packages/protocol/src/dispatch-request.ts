@@ -145,6 +145,11 @@ export const REQUEST_FIELDS = {
   resume: field('a session that a result names', SessionResume),
   /** The grant of the run that asks for this one; the new grant is met with it. */
   parent: field('a run and its grant', z.object({ runId: z.string(), grant: Grant })),
+  /**
+   * No more than the project gives every run, whatever an agent or a runtime would bring: no other host, no secret, no env
+   * bundle, no log-in, a sandbox, and a copy of the files. More is refused. For those who may start a run, and no more.
+   */
+  within: field('project', z.literal('project')),
   /** The time of a schedule that it was started for; `isCatchUp`: that time was missed. */
   schedule: field(
     'a schedule with its time',

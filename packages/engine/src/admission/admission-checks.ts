@@ -19,6 +19,7 @@ import { findUnreadableInput } from './stored-inputs.ts';
 import { findTakenBranch } from './taken-branch.ts';
 import { findImpossibleCleanRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
+import { findBeyondProject, findOwnFolder } from './within-project.ts';
 import {
   findBadRequest,
   findMisplacedCommand,
@@ -80,6 +81,8 @@ export const ADMISSION_CHECKS: readonly Check<Candidate, CheckRooms>[] = [
       detail: `asks for more than its parent has: ${describeExcess(grant, request.parent.grant).join('; ')}`,
     };
   }),
+  check('within-project', (candidate, { settings }) => findBeyondProject(candidate, settings)),
+  check('own-folder', findOwnFolder),
   check('env-within-parent', findBundleBeyondParent),
   check('login-within-parent', findLoginBeyondParent),
   check('dispatch-depth', ({ request }) =>

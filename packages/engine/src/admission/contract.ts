@@ -27,6 +27,8 @@ export type { Refusal } from '../platform/index.ts';
 export type { DispatchRequest } from '@caisson/protocol';
 /** Variables for the run that continues a stored one. */
 export type GivenVariables = Pick<DispatchRequest, 'env' | 'passEnv'>;
+/** What the one who answers gives; `within` bounds the run that continues, too. */
+export type GivenWithAnswer = GivenVariables & Pick<DispatchRequest, 'within'>;
 export type WorkspaceKind = NonNullable<DispatchRequest['workspace']>;
 
 /** A file in the store that lands at `inputs/<key>`. */

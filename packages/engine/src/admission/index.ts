@@ -22,5 +22,6 @@ export * from './rooms.ts';
 export { toolBinds } from './tool-binds.ts';
 export { materialiseInputs } from './stored-inputs.ts';
 export { describeTaken, findEarlierBranch, findTakenBranch, listEarlierBranches } from './taken-branch.ts';
+export { listBeyondProject } from './within-project.ts';
 export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
 export { findUnenforcedLimit, listUnenforced } from './unenforced-limits.ts';

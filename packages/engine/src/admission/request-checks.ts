@@ -220,6 +220,7 @@ function findBadBranch(name: string | undefined): RequestRefusal | null {
   const isBad =
     name === '' ||
     name === '@' ||
+    /^(?:refs\/.*|(?:[A-Z]+_)?HEAD)$/.test(name) || // git would take it for a ref of another kind
     name.length > MAX_KEY_CHARACTERS ||
     name.startsWith('-') ||
     // oxlint-disable-next-line no-control-regex -- git refuses these very characters

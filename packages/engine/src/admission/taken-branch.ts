@@ -25,7 +25,10 @@ export async function findTakenBranch(
   const earlier = findEarlierBranch({ ledger }, continues, name);
   const isFree =
     standing.kind === 'free' ||
-    (standing.name === name && standing.checkedOutIn === null && standing.commit === earlier);
+    (standing.kind === 'taken' &&
+      standing.name === name &&
+      standing.checkedOutIn === null &&
+      standing.commit === earlier);
   return isFree
     ? null
     : {
@@ -67,6 +70,7 @@ export function listEarlierBranches(
 /** In words, as the end of a sentence. */
 export function describeTaken(standing: BranchStanding): string {
   if (standing.kind === 'free') return 'git would not create it';
+  if (standing.kind === 'ambiguous') return `its name stands for ${standing.other} already`;
   const { name, checkedOutIn } = standing;
   return checkedOutIn === null
     ? `there is already a branch ${name}`

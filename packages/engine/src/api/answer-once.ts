@@ -7,6 +7,8 @@ import type { Call } from './read-input.ts';
 const MAX_KEY_LENGTH = 256;
 /** What they answer is never written down: a token is shown once, and a request may have values of variables. */
 const SECRET: ReadonlySet<OperationName> = new Set(['createToken', 'continuation']);
+/** A POST for what it says, and it changes nothing: a repeat may look again. */
+const LOOKS: ReadonlySet<OperationName> = new Set(['verify']);
 /** The key of its caller, of the header or `named` in the body, apart from those of others with the same words. */
 export function readKey({ req, env }: Call, entrance: Entrance, named?: string): string | undefined {
   const key = req.header('idempotency-key') ?? named;
@@ -23,7 +25,7 @@ export async function answerOnce(
   given: object,
   work: () => Promise<unknown>,
 ): Promise<unknown> {
-  const key = context.req.method === 'POST' ? readKey(context, entrance) : undefined;
+  const key = context.req.method === 'POST' && !LOOKS.has(name) ? readKey(context, entrance) : undefined;
   if (key === undefined) return work();
   const { caller: _caller, ...asked } = given as { readonly caller?: unknown };
   const earlier = host.kept.begin(key, JSON.stringify([name, asked]));

@@ -11,7 +11,7 @@
  * A8  Content is named by its digest or its place in a file that only grows: nobody reads it to learn that it is the same.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Caller, HostIntroduction, OutputFile } from '@caisson/protocol';
+import type { Caller, DispatchRequest, HostIntroduction, OutputFile } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { VerifyOptions } from '../evidence/index.ts';
 import type { OperationName } from './operations.ts';
@@ -90,6 +90,8 @@ export interface Entrance {
   ): Promise<void>;
   /** Whose idempotency keys its requests have. Absent on the socket, where all are of one user. */
   ownerOf?(request: IncomingMessage): string;
+  /** What a run that it asks for may have at most. Absent on the socket. */
+  boundsOf?(request: IncomingMessage): Pick<DispatchRequest, 'within'>;
   /** A request started this run. */
   started(request: IncomingMessage, run: StartedRun): Promise<void>;
   /** Whose folder and variables its runs have. Absent on the socket, where each caller sends its own. */

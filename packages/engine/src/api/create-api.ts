@@ -78,7 +78,7 @@ async function carryOut(
 ): Promise<Response> {
   const { outgoing } = context.env;
   const { input, answer, page, run } = operation;
-  const given = await readInput(context, input(), door.entrance, name);
+  const given = withOwnKey(context, door, name, await readInput(context, input(), door.entrance, name));
   const type = STREAM_TYPES[answer];
   if (type !== undefined && context.req.method === 'HEAD')
     return context.body(null, 200, { 'content-type': type });
@@ -115,6 +115,13 @@ async function carryOut(
 
 type Given = Readonly<Record<string, unknown>>;
 
+/** A key in a body belongs to its caller, too: that of a schedule or signal is never another one's. */
+function withOwnKey(context: Call, { entrance }: Door, name: OperationName, given: unknown): unknown {
+  const { idempotencyKey: named } = given as Given;
+  if (name !== 'startThread' || typeof named !== 'string') return given;
+  return { ...(given as Given), idempotencyKey: readKey(context, entrance, named) };
+}
+
 /** An answer can start a run, too. */
 async function doRecorded(
   { env }: Call,
@@ -147,7 +154,8 @@ async function dispatch(
   const { caller, attach } = given;
   const { idempotencyKey: named } = given.request;
   const idempotencyKey = readKey(context, door.entrance, typeof named === 'string' ? named : undefined);
-  const request = { ...given.request, ...definedOnly({ idempotencyKey }) };
+  const bounds = door.entrance.boundsOf?.(context.env.incoming);
+  const request = { ...given.request, ...bounds, ...definedOnly({ idempotencyKey }) };
   const caisson = await door.host.forCaller(caller);
   await door.entrance.record(context.env.incoming, 'dispatch', { request });
   if (attach === undefined) {

@@ -6,4 +6,5 @@ export const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
   ...['acceptance', 'branch', 'priority', 'retries', 'session', 'idempotencyKey', 'overflow', 'continues'],
   // Of runs of this project alone; that `resume` is of the run that it continues is checked beside this.
   ...['keepWork', 'resume'],
+  'within', // It only takes away, and a token without `admin` has it in any case.
 ]);

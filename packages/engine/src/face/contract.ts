@@ -8,6 +8,9 @@
  * F4  What changes something is JSON with a header that no form can send, needs the scope of its operation, and is recorded
  *     with who asked before it is done.
  * F5  Beyond the loopback address there is only TLS, and without a certificate nothing. No project's file opens a port.
+ * F6  On the loopback address only programs of this account are answered, whatever they show: a port of ours can be another
+ *     account's once we are gone, and what was sent there is worth nothing here.
+ * F7  A session of a page ends with the listening that a person ended, and seven days after its link was used.
  */
 import type { Scope, TokenView } from '@caisson/protocol';
 
@@ -18,6 +21,8 @@ export interface Visitor {
   readonly kind: TokenView['kind'];
   readonly scopes: readonly Scope[];
   readonly expiresAt: string | null;
+  /** Of a session: no rotation leads beyond it. */
+  readonly endsAt?: string | undefined;
 }
 
 /** A file of the dashboard. */

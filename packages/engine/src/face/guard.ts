@@ -41,7 +41,12 @@ export function createGuard({ tokens, clock, origins }: GuardParts): Guard {
       const { host = '', origin } = request.headers;
       const known = origins();
       if (!known.some((one) => one.slice(one.indexOf('//') + 2) === host))
-        throw new VisitRefusedError(421, 'WRONG_HOST', 'this host does not answer to that name');
+        throw new VisitRefusedError(
+          421,
+          'WRONG_HOST',
+          'this host does not answer to that name',
+          `Open ${known[0]}/.`,
+        );
       const site = request.headers['sec-fetch-site'];
       const isOpened =
         kind === 'page' && request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';

@@ -73,7 +73,7 @@ export function requireSafeListening(api: ApiConfig): void {
 /** Every address of a page that we answer to, the one for people first. */
 export function listOrigins({ host, port }: Required<ListenPlace>, { names = [] }: ApiConfig): string[] {
   const own = isIP(host) === 6 ? `[${host}]` : host;
-  if (isLoopback(host)) return [own, 'localhost'].map((name) => originOf('http', name, port));
+  if (isLoopback(host)) return [originOf('http', own, port)]; // localhost is ::1, too, which we do not hold
   return [...names, ...(isEverywhere(host) ? [] : [own])].map((name) => originOf('https', name, port));
 }
 

@@ -1,7 +1,7 @@
 /** Tokens of visitors. What is kept is a digest, so that a copy of the ledger opens nothing (F3). */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@caisson/ground';
-import { StoredToken, TokenView, type NewToken, type Scope } from '@caisson/protocol';
+import { definedOnly, StoredToken, TokenView, type NewToken, type Scope } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { Ledger } from '../ledger/index.ts';
 import type { Visitor } from './contract.ts';
@@ -20,6 +20,7 @@ export interface TokenOrder {
   readonly expiresInMs: number | null;
   /** A session was exchanged for a link, and is not listed with those that a person made. */
   readonly kind: 'token' | 'session';
+  readonly endsAt?: string | undefined;
 }
 
 export interface Tokens {
@@ -27,6 +28,8 @@ export interface Tokens {
   list(): TokenView[];
   /** False when there is none. */
   revoke(id: string): boolean;
+  /** The sessions of all pages. */
+  endSessions(): void;
   /** Whose token it is; null when it is none of ours, or has expired. */
   check(token: string): Visitor | null;
   /** Whether the token of this id can be used now. */
@@ -44,7 +47,7 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
     }
   };
   return {
-    create({ name, scopes, expiresInMs, kind }) {
+    create({ name, scopes, expiresInMs, kind, endsAt }) {
       dropOld();
       const id = randomBytes(ID_BYTES).toString('hex');
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -56,7 +59,8 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
         createdAt: clock.now().toISOString(),
         expiresAt: expiresInMs === null ? null : new Date(clock.wallMs() + expiresInMs).toISOString(),
       };
-      kv.set(SPACE, id, { ...view, digest: digest(secret).toString('hex') } satisfies StoredToken);
+      const stored = { ...view, ...definedOnly({ endsAt }), digest: digest(secret).toString('hex') };
+      kv.set(SPACE, id, stored satisfies StoredToken);
       return { ...view, token: `cai_${id}_${secret}` };
     },
     list: () =>
@@ -67,6 +71,9 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
         .map((stored) => z.parse(TokenView, stored))
         .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
     revoke: (id) => kv.delete(SPACE, id),
+    endSessions() {
+      for (const { key } of kv.list(SPACE)) if (read(key)?.kind === 'session') kv.delete(SPACE, key);
+    },
     isGood(id) {
       const stored = read(id);
       return stored !== null && !isOver(stored);
@@ -77,8 +84,8 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
       const expected = stored === null ? NOTHING : Buffer.from(stored.digest, 'hex');
       const isSame = timingSafeEqual(digest(secret), expected);
       if (stored === null || !isSame || isOver(stored)) return null;
-      const { name, kind, scopes, expiresAt } = stored;
-      return { id, name, kind, scopes, expiresAt };
+      const { name, kind, scopes, expiresAt, endsAt } = stored;
+      return { id, name, kind, scopes, expiresAt, ...definedOnly({ endsAt }) };
     },
   };
 }

@@ -62,7 +62,7 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
   const answers = createOpenAnswers(tokens, clock);
   const guard = createGuard({ tokens, clock, origins });
   const answerApi = createApi(host, createAttachments(clock), createEntrance(engine, visitors));
-  const answerSession = createSessionRoutes({ tokens, links, guard });
+  const answerSession = createSessionRoutes({ tokens, links, guard, clock });
   const pageOf = readPages(dirname(bundlePath('dashboard/index.html')));
   const answer: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
@@ -114,6 +114,7 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
   return {
     caller: () => ({ cwd: engine.config.projectRoot, env: readHostEnvironment() as Caller['env'] }),
     ownerOf: (request) => visitorOf(request).id,
+    boundsOf: (request) => (visitorOf(request).scopes.includes('admin') ? {} : { within: 'project' }),
     admitBody: (request, operation) => requireScope(visitorOf(request), scopeOfCall(operation, LEAST)),
     async admit(request, operation, input) {
       const visitor = visitorOf(request);
@@ -122,7 +123,7 @@ function createEntrance(engine: Engine, visitors: WeakMap<IncomingMessage, Visit
       requireScope(visitor, scope, remedy);
     },
     async record(request, operation, input) {
-      if (request.method === 'GET' || request.method === 'HEAD') return;
+      if (scopeOfCall(operation, input) === 'read') return; // it changes nothing, whatever its method
       const actor = actorOf(visitorOf(request), request);
       if (operation === 'dispatch') await recordOrder(engine, actor, input['request'] as DispatchRequest);
       else await recordAct(engine, actor, operation, input);

@@ -7,6 +7,7 @@ import type { ApiHost } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   createLinks,
+  createTokens,
   listOrigins,
   LOOPBACK,
   readCertificate,
@@ -102,13 +103,19 @@ export function createDaemonFace({ engine, host, mcp, answerControl, warn }: Fac
     renew: () => (open === null ? null : renewCertificate(open, api, warn)),
     close: (forgets) =>
       inTurn(async () => {
-        const last = forgets && ledger.isThere() ? remembered() : undefined;
-        if (last !== undefined) ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
+        if (forgets && ledger.isThere()) forget(engine, remembered());
         const before = open;
         open = null;
         await before?.server.close();
       }),
   };
+}
+
+/** The next daemon does not listen by itself, and no page of before is signed in there (F7). */
+function forget({ ledger, clock }: Engine, last: z.infer<typeof Remembered> | undefined): void {
+  if (last === undefined) return;
+  ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
+  createTokens(ledger, clock).endSessions();
 }
 
 interface OpenPlace extends Required<ListenPlace> {

@@ -110,8 +110,8 @@ function createProject(engine: Engine, host: McpRooms['host'], actor: Actor): Mc
 function leaveRunning(caisson: Caisson): Caisson {
   return {
     ...caisson,
-    async answer(question, answer) {
-      const handle = await caisson.answer(question, answer);
+    async answer(...given) {
+      const handle = await caisson.answer(...given);
       return handle === null ? null : { ...handle, isElsewhere: true };
     },
     shutdown: () => Promise.resolve(),

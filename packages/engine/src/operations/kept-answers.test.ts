@@ -58,3 +58,19 @@ test('a secret and what is too long are not kept, and the oldest of too many go'
   expect(count()).toBe(1001);
   expect(kept.begin('secret', 'x')).toBe(null);
 });
+
+test('one owner does not push out the answers of another', () => {
+  const { clock, openHost } = open();
+  const kept = openHost('host_1');
+  kept.begin('other:mine', 'x');
+  kept.finish('other:mine', 7, false);
+  for (let count = 0; count < 1500; count += 1) {
+    clock.advance(1);
+    kept.begin(`reader:${count}`, 'x');
+    kept.finish(`reader:${count}`, null, false);
+  }
+  clock.advance(61_000);
+  kept.begin('reader:last', 'x');
+  expect(kept.begin('other:mine', 'x')).toEqual({ answer: 7 });
+  expect(kept.begin('reader:0', 'x')).toBe(null);
+});

@@ -8,7 +8,7 @@ import type { Engine } from '../engine.ts';
 const SPACE = 'answers';
 const KEEP_MS = 24 * 3_600_000;
 const SWEEP_MS = 60_000;
-/** The oldest go first. */
+/** Of one owner; the oldest go first. */
 const MAX_KEPT = 1000;
 /** A longer one is not kept: a repeat is refused. */
 const MAX_ANSWER_LENGTH = 64 * 1024;
@@ -43,8 +43,13 @@ export function createKeptAnswers({ ledger, clock, hostId }: Engine): KeptAnswer
     sweptMs = nowMs;
     const all = kv.list(SPACE).map(({ key }) => ({ key, atMs: read(key)?.atMs ?? 0 }));
     const newest = all.toSorted((a, b) => b.atMs - a.atMs);
-    for (const [index, { key, atMs }] of newest.entries())
-      if (index >= MAX_KEPT || nowMs - atMs > KEEP_MS) kv.delete(SPACE, key);
+    const counts = new Map<string, number>();
+    for (const { key, atMs } of newest) {
+      const owner = key.slice(0, key.indexOf(':') + 1); // as `readKey` writes it; '' is the account itself
+      const count = (counts.get(owner) ?? 0) + 1;
+      counts.set(owner, count);
+      if (count > MAX_KEPT || nowMs - atMs > KEEP_MS) kv.delete(SPACE, key);
+    }
   };
   return {
     begin(key, asked) {

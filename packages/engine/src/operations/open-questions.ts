@@ -1,6 +1,6 @@
 import { definedOnly } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
-import { joinVariables, requireToAnswer, type GivenVariables, type RunHandle } from '../admission/index.ts';
+import { joinVariables, requireToAnswer, type GivenWithAnswer, type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { createQuestions, type Questions } from '../questions/index.ts';
 import { isForgotten, requireRemembered } from './run-forgotten.ts';
@@ -8,7 +8,7 @@ import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';
 
 /** The questions of this project's runs, answered by a run with the same task and all that the agent left. */
-export function openQuestions(engine: Engine, given: GivenVariables = {}): Questions<RunHandle> {
+export function openQuestions(engine: Engine, given: GivenWithAnswer = {}): Questions<RunHandle> {
   return createQuestions({
     ...engine,
     isHostAlive: (hostId) => engine.hosts.isAlive(hostId),
@@ -19,7 +19,8 @@ export function openQuestions(engine: Engine, given: GivenVariables = {}): Quest
     async continueRun(continues, next) {
       const stored = await readRequest(engine, continues);
       const { env: _env, passEnv: _passed, lackingEnv: _lacking, ...rest } = stored;
-      const request = { ...rest, ...joinVariables(stored, given) };
+      const { within = rest.within } = given;
+      const request = { ...rest, ...joinVariables(stored, given), ...definedOnly({ within }) };
       requireToAnswer(request, engine.rooms.settings);
       const { result } = await describeRun(engine.rooms, continues);
       const resume = definedOnly({ resume: result?.resume });

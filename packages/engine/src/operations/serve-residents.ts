@@ -170,7 +170,10 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
     startThread: (workflow, payload = null, options = {}) =>
       gate.enter(async () => {
         requireWorkflow(served.config(), workflow);
-        return await served.start({ workflow, trigger: { kind: 'user' }, payload, ...definedOnly(options) });
+        const { idempotencyKey: key } = options;
+        const idempotencyKey = key === undefined ? undefined : `user:${key}`; // never that of a schedule or signal
+        const trigger = { kind: 'user' } as const;
+        return await served.start({ workflow, trigger, payload, ...definedOnly({ idempotencyKey }) });
       }),
     async cancelThread(thread) {
       const { threadId, endedAt } = await requireThread(ledger, find(thread));

@@ -1,11 +1,14 @@
 /** A page signs in with the code of its link, changes its token, and signs out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '@caisson/ground';
 import type { Scope } from '@caisson/protocol';
 import { sendProblem } from '../api/index.ts';
 import type { Guard, Links, Tokens, Visitor } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
 
 const SESSION_MS = 12 * 3_600_000;
+/** Whatever is rotated: then a page needs another link. */
+const LONGEST_SESSION_MS = 7 * 86_400_000;
 const MAX_BODY_BYTES = 4096;
 /** A link is made for the person who may open the socket, and so may do everything. */
 const OWNER: readonly Scope[] = ['read', 'run', 'decide', 'admin'];
@@ -13,6 +16,7 @@ const OWNER: readonly Scope[] = ['read', 'run', 'decide', 'admin'];
 export interface SessionRooms {
   readonly tokens: Tokens;
   readonly links: Links;
+  readonly clock: Clock;
   readonly guard: Pick<Guard, 'countFailure'>;
 }
 
@@ -22,13 +26,15 @@ export type AnswerSession = (
   visitor: Visitor | null,
 ) => void;
 
-export function createSessionRoutes({ tokens, links, guard }: SessionRooms): AnswerSession {
-  const begin = (scopes: readonly Scope[], name: string): object => {
+export function createSessionRoutes({ tokens, links, guard, clock }: SessionRooms): AnswerSession {
+  const begin = (scopes: readonly Scope[], name: string, endsAt = findEnd(clock)): object => {
+    const leftMs = Math.max(0, Date.parse(endsAt) - clock.wallMs());
     const { token, id, expiresAt } = tokens.create({
       name,
       scopes,
-      expiresInMs: SESSION_MS,
+      expiresInMs: Math.min(SESSION_MS, leftMs),
       kind: 'session',
+      endsAt,
     });
     return { token, id, scopes, expiresAt };
   };
@@ -45,14 +51,14 @@ export function createSessionRoutes({ tokens, links, guard }: SessionRooms): Ans
   };
   const answer = async (request: IncomingMessage, visitor: Visitor | null): Promise<object> => {
     if (visitor === null) return await exchange(request);
-    const { id, name, kind, scopes, expiresAt } = visitor;
+    const { id, name, kind, scopes, expiresAt, endsAt } = visitor;
     const route = `${request.method} ${request.url?.split('?', 1)[0] ?? ''}`;
     if (route === 'GET /v1/session') return { id, name, scopes, expiresAt };
     if (route === 'DELETE /v1/session') return { isRevoked: tokens.revoke(id) };
     if (route !== 'POST /v1/session/rotation')
       throw new VisitRefusedError(404, 'USAGE', `there is no ${route}`);
     if (kind !== 'session') throw refuseRotation();
-    const next = begin(scopes, name);
+    const next = begin(scopes, name, endsAt);
     tokens.revoke(id);
     return next;
   };
@@ -64,6 +70,10 @@ export function createSessionRoutes({ tokens, links, guard }: SessionRooms): Ans
       },
       (error: unknown) => sendProblem(response, error),
     );
+}
+
+function findEnd(clock: Clock): string {
+  return new Date(clock.wallMs() + LONGEST_SESSION_MS).toISOString();
 }
 
 /** Another token would outlive the time that a person gave this one, and its revocation. */

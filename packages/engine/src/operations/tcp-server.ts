@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { findOwnPeer } from '@caisson/ground';
 import type { Certificate } from '../face/index.ts';
 
 const MAX_CONNECTIONS = 512;
@@ -31,10 +32,11 @@ export async function openTcpServer(
 ): Promise<TcpServer> {
   const connections = createConnections();
   let made: RequestListener | null = null;
-  const answer: RequestListener = (request, response) => {
+  const pass: RequestListener = (request, response) => {
     made ??= createAnswer(connections.know);
     made(request, response);
   };
+  const answer = certificate === null ? forOwnPeers(pass) : pass;
   const server = certificate === null ? createServer(answer) : createTlsServer({ ...certificate }, answer);
   server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', connections.enter);
@@ -49,6 +51,17 @@ export async function openTcpServer(
       connections.destroyAll();
       await closed;
     },
+  };
+}
+
+/** Without TLS there is only the loopback address (F5), and another account of this machine gets no answer there (F6). */
+function forOwnPeers(pass: RequestListener): RequestListener {
+  const judged = new WeakMap<Socket, Promise<boolean>>();
+  return (request, response) => {
+    const { socket } = request;
+    const isOwn = judged.get(socket) ?? findOwnPeer(socket);
+    judged.set(socket, isOwn);
+    void isOwn.then((own) => (own ? pass(request, response) : socket.destroy()));
   };
 }
 

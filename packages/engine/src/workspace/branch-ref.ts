@@ -35,7 +35,9 @@ export type BranchStanding =
       /** Null for a branch without a commit yet. */
       readonly commit: string | null;
       readonly checkedOutIn: string | null;
-    };
+    }
+  /** Free, but `name` means `other` now, and would mean the branch, or both. */
+  | { readonly kind: 'ambiguous'; readonly other: string };
 
 export type BranchOutcome =
   | { readonly kind: 'created'; readonly commit: string }
@@ -55,9 +57,24 @@ export async function findBranch(
   if (repository === null) return null;
   const standing = await look(repository.commonDir, name);
   // A branch without a commit yet is in no list; creating it would give the user's files a history.
-  return standing.kind === 'free' && repository.headRef === `refs/heads/${name}`
-    ? { kind: 'taken', name, commit: null, checkedOutIn: repository.top }
-    : standing;
+  if (standing.kind === 'free' && repository.headRef === `refs/heads/${name}`)
+    return { kind: 'taken', name, commit: null, checkedOutIn: repository.top };
+  const other = standing.kind === 'free' ? await findOther(repository.commonDir, name) : null;
+  return other === null ? standing : { kind: 'ambiguous', other };
+}
+
+/** What else git finds by this name: who writes `origin/main` would get the branch of that name. */
+async function findOther(gitDir: string, name: string): Promise<string | null> {
+  const git = custodyGit(gitDir);
+  const urls = ['config', '--name-only', '--get-regexp', '^remote\\..*\\.url$'];
+  const named = (await git.run(urls, { okExitCodes: [0, 1] })).stdout.toString('utf8').split('\n');
+  const remotes = named.filter(Boolean).map((key) => key.slice('remote.'.length, -'.url'.length));
+  const remote = remotes.find((each) => name === each || name.startsWith(`${each}/`));
+  if (remote !== undefined) return `the remote ${remote}`;
+  const exact = [`refs/${name}`, `refs/tags/${name}`];
+  const given = ['--format=%(refname)', ...exact, `refs/remotes/${name}`];
+  const found = (await git.text(['for-each-ref', ...given])).split('\n').filter(Boolean);
+  return found.find((ref) => exact.includes(ref) || ref.startsWith('refs/remotes/')) ?? null;
 }
 
 /** Whether a branch or tag, also of a remote, has the commit in its history. */

@@ -7,3 +7,4 @@ export * from './process-wait.ts';
 export * from './datagram-sender.ts';
 export * from './folder-socket.ts';
 export * from './kept-socket.ts';
+export { findOwnPeer, isOwnPeer } from './own-peer.ts';

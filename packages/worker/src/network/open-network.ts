@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { ListenOptions, Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { createRedactor, type NamedSecret, removeFileSync } from '@caisson/ground';
+import { createRedactor, isOwnPeer, type NamedSecret, removeFileSync } from '@caisson/ground';
 import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
 import type { NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
 import {
@@ -16,7 +16,6 @@ import { NetworkOpenError } from './errors.ts';
 import { IDLE_MS } from './exchange.ts';
 import { createForwardProxy, type ForwardProxy } from './forward-proxy.ts';
 import { createHostRules } from './host-rules.ts';
-import { isOwnPeer } from './own-peer.ts';
 import { refuseTunnel } from './refuse.ts';
 import { resolveBySystem } from './vetted-lookup.ts';
 

@@ -92,7 +92,7 @@ export function answerTool(bench: McpBench): McpTool {
         const shown = await caisson.show(runId);
         return await spent.inTurn(async () => {
           await refuseHigher(caisson, bounds, await spent.leftUsd(caisson), shown);
-          const handle = await caisson.answer(runId, answer);
+          const handle = await caisson.answer(runId, answer, { within: 'project' }); // M2
           const capUsd = shown.result?.policy.grant.budget.usd ?? null;
           if (handle !== null) spent.started(handle.runId, { capUsd });
           return handle;

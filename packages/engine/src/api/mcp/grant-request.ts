@@ -25,7 +25,7 @@ export interface AskedGrant {
 
 type Granted = Pick<
   DispatchRequest,
-  'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'workspace'
+  'mode' | 'budget' | 'timeoutMs' | 'session' | 'sandbox' | 'network' | 'within'
 >;
 
 interface AgentBounds {
@@ -58,7 +58,7 @@ export async function grantRequest(
     });
   return {
     sandbox: 'bwrap', // M6
-    workspace: 'worktree', // M6: outside git the default is the user's own folder
+    within: 'project', // M2: what an agent or a runtime brings, too; M6: a copy
     mode: withinMode(asked.mode, bounds.mode, agent.mode, config),
     ...definedOnly({
       budget: usd === null ? undefined : { usd },
