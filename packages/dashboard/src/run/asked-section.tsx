@@ -24,7 +24,7 @@ export function AskedSection({ run, events }: { run: DispatchResult; events: rea
 function whoFacts({ resolved }: DispatchResult, accepted: Accepted): Fact[] {
   const { requested, served } = resolved.model;
   return [
-    ['Agent', accepted.agent ?? 'none'],
+    ['Agent', accepted.agent],
     ['Runtime', `${accepted.runtime} ${accepted.runtimeInfo?.version ?? ''}`],
     ['Model', requested === '' ? 'none' : requested],
     ['Model that answered', served.length === 0 ? undefined : served.join(', ')],
