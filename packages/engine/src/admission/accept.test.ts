@@ -39,7 +39,10 @@ test('an acceptance names inputs by digest and variables by name, and keeps a re
 test('an acceptance says how long an attempt may take, also when nobody asked for a time', async () => {
   const { rooms } = await openRooms();
   const timesOf = async (timeoutMs?: number) => {
-    const { runId } = await admit(rooms, { argv: ['true'], ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+    const { runId } = await admit(rooms, {
+      argv: ['true'],
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
     const [accepted] = rooms.ledger.read({ runId });
     return accepted?.type === 'dispatch.accepted' ? accepted.data.timeoutMs : undefined;
   };
