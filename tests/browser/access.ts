@@ -31,11 +31,6 @@ export function describeAccess(at: () => Stage): void {
       expect([path, wide]).toEqual([path, 0]);
     }
     expect(await findInaccessible(page)).toEqual([]);
-    await go(`runs/${at().runs.rounds}`);
-    for (const name of [/^Doctor/, /^Evidence/]) {
-      const box = await page.getByRole('link', { name }).boundingBox();
-      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360);
-    }
     await describeFoldedFilters(at());
     await page.setViewportSize({ width: 1280, height: 800 });
   });
