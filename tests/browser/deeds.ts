@@ -83,6 +83,23 @@ function describeZoom(at: () => Stage): void {
 }
 
 function describeRetry(at: () => Stage): void {
+  it(
+    'a form has the focus when it is opened, and says that nothing was written',
+    { timeout: LIMIT_MS },
+    async () => {
+      const { page, go, runs } = at();
+      await go(`runs/${runs.rounds}`);
+      await page.getByRole('button', { name: 'Continue…' }).click();
+      const field = page.getByLabel('The next task; it begins with this work');
+      await field.waitFor({ timeout: SEEN_MS });
+      await page.keyboard.press('Control+Enter');
+      await page.getByText('Nothing was sent: the field is empty.').waitFor({ timeout: SEEN_MS });
+      await page.keyboard.type('And the taxes');
+      expect(await field.inputValue()).toBe('And the taxes');
+      expect(await page.getByText('Nothing was sent').count()).toBe(0);
+    },
+  );
+
   it('a run is started again with an edited task', { timeout: LIMIT_MS }, async () => {
     const { scene, page, go, runs } = at();
     await go(`runs/${runs.rounds}`);

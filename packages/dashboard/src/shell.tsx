@@ -14,6 +14,7 @@ import { parseRoute, type Route } from './router/route.ts';
 import { RunPage } from './run/run-page.tsx';
 import { RunsPage } from './runs/runs-page.tsx';
 import { useKeys } from './ui/keys.ts';
+import { useProjectName } from './use-project-name.ts';
 import { useTheme } from './ui/theme.ts';
 
 const PAGES = [
@@ -29,15 +30,16 @@ export function Shell() {
   const route = parseRoute(usePathname());
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   useGoKeys(() => setIsHelpOpen(true));
+  const project = useProjectName();
   useEffect(() => {
-    document.title = `${titleOf(route)} · Caisson`;
+    document.title = [titleOf(route), project, 'Caisson'].filter(Boolean).join(' · ');
   });
   return (
     <>
       <a className="skip" href="#page">
         Skip to the page
       </a>
-      <Header route={route} onHelp={() => setIsHelpOpen(true)} />
+      <Header route={route} project={project} onHelp={() => setIsHelpOpen(true)} />
       <ConnectionBar />
       <main id="page" tabIndex={-1}>
         <Page route={route} />
@@ -75,7 +77,13 @@ function Page({ route }: { route: Route }) {
   }
 }
 
-function Header({ route, onHelp }: { route: Route; onHelp: () => void }) {
+interface HeaderProps {
+  readonly route: Route;
+  readonly project: string;
+  onHelp(): void;
+}
+
+function Header({ route, project, onHelp }: HeaderProps) {
   const { signOut, session } = useApp();
   const [theme, changeTheme] = useTheme();
   const waiting = useWaitingCount();
@@ -85,6 +93,11 @@ function Header({ route, onHelp }: { route: Route; onHelp: () => void }) {
       <Link to="/" className="brand">
         Caisson
       </Link>
+      {project === '' ? null : (
+        <span className="faint cut project" title={project}>
+          {project}
+        </span>
+      )}
       <nav aria-label="Pages">
         {PAGES.map((entry) => (
           <Link key={entry.path} to={entry.path} aria-current={entry.page === page ? 'page' : undefined}>

@@ -114,6 +114,8 @@ export const lifecycleEvents = {
         z.object({ name: z.string(), slot: z.string(), isCatchUp: z.optional(z.boolean()) }),
       ),
       grant: Grant,
+      /** How long an attempt may take, out of the request, the agent, the grant and the settings. */
+      timeoutMs: z.optional(z.number()),
       resolved: Resolved,
       /** The request in a form that can be dispatched again, in the store. */
       requestRef: z.optional(Sha256),

@@ -3,7 +3,7 @@ import type { ApplyChoice, ApplyResult } from '../api/answers.ts';
 import { useApp } from '../live/app-context.ts';
 import { useAction } from '../live/use-action.ts';
 import { showControls } from '../ui/agent-text.tsx';
-import { plural } from '../ui/format.ts';
+import { formatTime, plural } from '../ui/format.ts';
 import { Notice, ProblemNotice } from '../ui/notices.tsx';
 import { describeOutcome } from './apply-outcome.ts';
 import { chooseAll, NOTHING_CHOSEN, toOnly, type Choice } from './choice.ts';
@@ -58,7 +58,7 @@ export function ApplyPanel({ runId, files, choice, appliedAt, onChoose }: ApplyP
         <span className="faint small">
           {appliedAt === undefined
             ? 'Into the files of the project on the host.'
-            : `It was applied before, ${appliedAt}.`}
+            : `Its work was applied on ${formatTime(appliedAt)}.`}
         </span>
       </div>
       <ProblemNotice problem={action.problem} onClose={action.clear} />

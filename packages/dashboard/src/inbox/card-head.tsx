@@ -7,7 +7,7 @@ import type { Place } from './inbox-items.ts';
 interface HeadProps {
   readonly badge: ReactNode;
   readonly place: Place;
-  readonly at: string;
+  readonly at?: string | undefined;
   readonly children: ReactNode;
 }
 
@@ -18,7 +18,13 @@ export function CardHead({ badge, place, at, children }: HeadProps) {
       {badge}
       <h2>{children}</h2>
       <span className="faint card-place">
-        <Link to={place.path}>{place.name}</Link> · <time dateTime={at}>{formatAgo(at, now)}</time>
+        <Link to={place.path}>{place.name}</Link>
+        {at === undefined ? null : (
+          <>
+            {' '}
+            · <time dateTime={at}>{formatAgo(at, now)}</time>
+          </>
+        )}
       </span>
     </div>
   );

@@ -4,9 +4,10 @@
  */
 import type { ListedRun } from '../api/answers.ts';
 import type { Client } from '../api/client.ts';
+import { STATUS_GROUPS } from '../runs/run-status-names.ts';
 import { idOfRun } from './inbox-items.ts';
 
-const FAILED = 'error,timeout,budget_exceeded,interrupted';
+const FAILED = STATUS_GROUPS.failed.join(',');
 /** So many of each kind are listed. */
 export const MAX_FOUND = 50;
 /** So many runs of each kind are looked at, at most. */

@@ -4,10 +4,10 @@ import { useState } from 'react';
 const KEY = 'caisson.hidden';
 const MAX_KEPT = 1000;
 
-export function useHiddenEntries(): [ReadonlySet<string>, (id: string) => void] {
+export function useHiddenEntries(): [ReadonlySet<string>, (ids: readonly string[]) => void] {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(readHidden);
-  const hide = (id: string) => {
-    const next = [...hidden, id].slice(-MAX_KEPT);
+  const hide = (ids: readonly string[]) => {
+    const next = [...hidden, ...ids].slice(-MAX_KEPT);
     localStorage.setItem(KEY, JSON.stringify(next));
     setHidden(new Set(next));
   };

@@ -2,13 +2,15 @@ import { useEffect, useRef } from 'react';
 import type { Approval, ListedRun } from '../api/answers.ts';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
-import { firstLine, formatAgo, formatRunCost, formatTime } from '../ui/format.ts';
+import { firstLine, formatAgo, formatRunCost, formatTime, nameFailure, plural } from '../ui/format.ts';
 import { AgentText, showControls } from '../ui/agent-text.tsx';
 import { Badge, StatusBadge } from '../ui/status-badge.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { CardHead } from './card-head.tsx';
 import { placeOfRun, type InboxItem } from './inbox-items.ts';
 import { QuestionBody } from './question-body.tsx';
+import { StateBadge } from '../residents/state-badge.tsx';
+import type { Trouble } from './resident-trouble.ts';
 import type { WholeCalls } from './use-whole-calls.ts';
 import { WholeCall } from './whole-call.tsx';
 
@@ -56,9 +58,11 @@ function CardBody({ item, isBusy, calls, onDecide, onHide, onChanged }: CardProp
     case 'question':
       return <QuestionBody question={item.question} isBusy={isBusy} onAnswered={onChanged} />;
     case 'failure':
-      return <FailureBody run={item.run} onHide={onHide} />;
+      return <FailureBody run={item.run} earlier={item.earlier.length} onHide={onHide} />;
     case 'work':
       return <WorkBody run={item.run} onHide={onHide} />;
+    case 'trouble':
+      return <TroubleBody trouble={item.trouble} onHide={onHide} />;
   }
 }
 
@@ -100,7 +104,13 @@ function ApprovalBody({ approval, isBusy, calls, onDecide }: ApprovalProps) {
   );
 }
 
-function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
+interface FailureProps {
+  readonly run: ListedRun;
+  readonly earlier: number;
+  onHide(): void;
+}
+
+function FailureBody({ run, earlier, onHide }: FailureProps) {
   return (
     <>
       <CardHead
@@ -113,8 +123,8 @@ function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
       {run.failure === undefined ? null : (
         <>
           <p className="faint">
-            {run.failure.reason}
-            {run.failure.cause === undefined ? '' : ` · ${run.failure.cause}`}
+            {nameFailure(run.failure)}
+            {earlier === 0 ? '' : `, and so did ${plural(earlier, 'run')} of this task before it`}
           </p>
           <AgentText text={run.failure.detail} label="What failed" />
         </>
@@ -125,6 +135,28 @@ function FailureBody({ run, onHide }: { run: ListedRun; onHide: () => void }) {
         </Link>
         <Link className="button" to={runPath(run.runId, 'log')}>
           Log
+        </Link>
+        <HideButton onHide={onHide} />
+      </div>
+    </>
+  );
+}
+
+function TroubleBody({ trouble, onHide }: { trouble: Trouble; onHide: () => void }) {
+  const { name, state, detail, at } = trouble;
+  return (
+    <>
+      <CardHead
+        badge={<StateBadge state={state} />}
+        place={{ path: '/residents', name: 'Residents' }}
+        at={at}
+      >
+        {showControls(firstLine(name))}
+      </CardHead>
+      {detail === '' ? null : <AgentText text={detail} label="What failed" />}
+      <div className="actions">
+        <Link className="button" to="/residents">
+          Look at it
         </Link>
         <HideButton onHide={onHide} />
       </div>

@@ -1,6 +1,6 @@
 import type { Question } from '@caisson/protocol';
 import { expect, test } from 'vitest';
-import type { Approval } from '../api/answers.ts';
+import type { Approval, ListedRun } from '../api/answers.ts';
 import { showControls } from '../ui/agent-text.tsx';
 import { parseRoute } from '../router/route.ts';
 import {
@@ -8,6 +8,7 @@ import {
   buildInbox,
   followChoice,
   hasMovedUp,
+  idsOf,
   NOTHING_ARRANGED,
   NOTHING_CHOSEN,
   pathOf,
@@ -28,13 +29,13 @@ const approval = (approvalId: string, deadlineAt: string, status: Approval['stat
 
 const list = (...ids: string[]) =>
   buildInbox(
-    { approvals: ids.map((id) => approval(id, id)), questions: [], failures: [], work: [] },
+    { approvals: ids.map((id) => approval(id, id)), questions: [], failures: [], work: [], troubles: [] },
     new Set(),
   );
 
 test('the call that ends soonest is first, and decided ones are gone', () => {
   const approvals = [approval('late', '2'), approval('soon', '1'), approval('done', '0', 'allowed')];
-  const items = buildInbox({ approvals, questions: [], failures: [], work: [] }, new Set());
+  const items = buildInbox({ approvals, questions: [], failures: [], work: [], troubles: [] }, new Set());
   expect(items.map(({ id }) => id)).toEqual(['soon', 'late']);
 });
 
@@ -87,4 +88,22 @@ test('the question of a thread leads to the residents, that of a run to its page
   const pathOfQuestion = (runId: string) =>
     pathOf({ kind: 'question', id: 'q', question: { runId } as Question });
   expect(['thread_1', 'run_1'].map(pathOfQuestion)).toEqual(['/residents', '/runs/run_1']);
+});
+
+test('the same task that fails again and again is one entry, and is hidden as one', () => {
+  const failure = (runId: string, description: string) =>
+    ({ runId, description, runtime: 'native', status: 'error' }) as ListedRun;
+  const failures = [
+    failure('c', 'nightly'),
+    failure('other', 'once'),
+    failure('b', 'nightly'),
+    failure('a', 'nightly'),
+  ];
+  const sources = { approvals: [], questions: [], failures, work: [], troubles: [] };
+  const items = buildInbox(sources, new Set());
+  expect(items.map(({ id }) => id)).toEqual(['failure:c', 'failure:other']);
+  const [nightly] = items;
+  const ids = nightly === undefined ? [] : idsOf(nightly);
+  expect(ids).toEqual(['failure:c', 'failure:b', 'failure:a']);
+  expect(buildInbox(sources, new Set(ids)).map(({ id }) => id)).toEqual(['failure:other']);
 });

@@ -3,11 +3,19 @@ import type { Question } from '@caisson/protocol';
 import type { Approval, ListedRun } from '../api/answers.ts';
 import { runPath } from '../router/route.ts';
 import { shortId } from '../ui/format.ts';
+import type { Trouble } from './resident-trouble.ts';
 
 export type InboxItem =
   | { readonly kind: 'approval'; readonly id: string; readonly approval: Approval }
   | { readonly kind: 'question'; readonly id: string; readonly question: Question }
-  | { readonly kind: 'failure'; readonly id: string; readonly run: ListedRun }
+  | {
+      readonly kind: 'failure';
+      readonly id: string;
+      readonly run: ListedRun;
+      /** Failures of the same task before it, as of a schedule that fails each time. */
+      readonly earlier: readonly ListedRun[];
+    }
+  | { readonly kind: 'trouble'; readonly id: string; readonly trouble: Trouble }
   | { readonly kind: 'work'; readonly id: string; readonly run: ListedRun };
 
 export interface InboxSources {
@@ -16,6 +24,7 @@ export interface InboxSources {
   readonly failures: readonly ListedRun[];
   /** Finished runs with a patch that was not applied. */
   readonly work: readonly ListedRun[];
+  readonly troubles: readonly Trouble[];
 }
 
 export function idOfRun(kind: 'failure' | 'work', { runId }: ListedRun): string {
@@ -52,6 +61,8 @@ export function pathOf(item: InboxItem): string {
       return runPath(item.run.runId);
     case 'work':
       return runPath(item.run.runId, 'diff');
+    case 'trouble':
+      return '/residents';
   }
 }
 
@@ -64,10 +75,27 @@ export function buildInbox(sources: InboxSources, hidden: ReadonlySet<string>): 
       .toSorted((a, b) => a.deadlineAt.localeCompare(b.deadlineAt))
       .map((approval): InboxItem => ({ kind: 'approval', id: approval.approvalId, approval })),
     ...questions.map((question): InboxItem => ({ kind: 'question', id: question.questionId, question })),
-    ...sources.failures.map((run): InboxItem => ({ kind: 'failure', id: idOfRun('failure', run), run })),
+    ...sources.troubles.map((trouble): InboxItem => ({ kind: 'trouble', id: trouble.id, trouble })),
+    ...groupFailures(sources.failures.filter((run) => !hidden.has(idOfRun('failure', run)))),
     ...sources.work.map((run): InboxItem => ({ kind: 'work', id: idOfRun('work', run), run })),
   ];
   return items.filter(({ id }) => !hidden.has(id));
+}
+
+/** What hides an entry, and all that it stands for. */
+export function idsOf(item: InboxItem): readonly string[] {
+  if (item.kind === 'trouble') return item.trouble.ids;
+  if (item.kind !== 'failure') return [item.id];
+  return [item.run, ...item.earlier].map((run) => idOfRun('failure', run));
+}
+
+/** The same task that fails again and again is one entry, as of its newest run. */
+function groupFailures(failures: readonly ListedRun[]): InboxItem[] {
+  const keyOf = ({ description, runtime, agent, session, runId }: ListedRun): string =>
+    description === '' ? runId : JSON.stringify([description, runtime, agent, session]);
+  return [...Map.groupBy(failures, keyOf).values()].flatMap(([run, ...earlier]) =>
+    run === undefined ? [] : [{ kind: 'failure' as const, id: idOfRun('failure', run), run, earlier }],
+  );
 }
 
 /** The entries as they stand on the page. */

@@ -5,9 +5,10 @@ import { useKeys } from '../ui/keys.ts';
 import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { MAX_LOOKED } from './find-ended.ts';
 import { useHiddenEntries } from './hidden-entries.ts';
-import { buildInbox, pathOf, type InboxItem } from './inbox-items.ts';
+import { buildInbox, idsOf, pathOf, type InboxItem } from './inbox-items.ts';
 import { InboxCard } from './inbox-card.tsx';
 import { LateEntries } from './late-entries.tsx';
+import { findTroubles } from './resident-trouble.ts';
 import { useArranged } from './use-arranged.ts';
 import { useDecide } from './use-decide.ts';
 import { useInbox } from './use-inbox.ts';
@@ -19,23 +20,32 @@ const NO_RUNS = { failures: [], work: [] };
 
 export function InboxPage() {
   const [hidden, hide] = useHiddenEntries();
-  const { waiting, ended } = useInbox(hidden);
+  const { waiting, ended, residents } = useInbox(hidden);
   const { action, calls, decide } = useDecide(waiting.reload);
   const urgent = useMemo(
     () =>
-      waiting.value === null ? NOTHING : buildInbox({ ...NO_RUNS, ...ended.value, ...waiting.value }, hidden),
-    [waiting.value, ended.value, hidden],
+      waiting.value === null
+        ? NOTHING
+        : buildInbox(
+            {
+              ...{ ...NO_RUNS, ...ended.value, ...waiting.value },
+              troubles: residents.value === null ? [] : findTroubles(residents.value, hidden),
+            },
+            hidden,
+          ),
+    [waiting.value, ended.value, residents.value, hidden],
   );
   const inbox = useArranged(urgent);
   const { chosen, choose } = inbox;
   const items = inbox.items.slice(0, MAX_DRAWN);
-  const isLoaded = waiting.value !== null && ended.value !== null;
+  const isLoaded = waiting.value !== null && ended.value !== null && residents.value !== null;
+  const problem = waiting.problem ?? ended.problem ?? residents.problem;
   useInboxKeys(items, chosen, { choose, decide, hide, isHeld: () => action.isBusy || inbox.hasJustMoved() });
   return (
     <div className="page inbox">
       <h1>Inbox</h1>
       <Lead />
-      <ProblemNotice problem={action.problem ?? waiting.problem ?? ended.problem} />
+      <ProblemNotice problem={action.problem ?? problem} />
       {isLoaded && items.length === 0 ? <NothingWaits /> : null}
       <div>
         <LateEntries count={inbox.late} onShow={inbox.sort} />
@@ -49,13 +59,13 @@ export function InboxPage() {
               calls={calls}
               onChoose={() => choose(item.id)}
               onDecide={(decision) => decide(item, decision)}
-              onHide={() => hide(item.id)}
+              onHide={() => hide(idsOf(item))}
               onChanged={waiting.reload}
             />
           ))}
         </ul>
       </div>
-      {isLoaded || waiting.problem !== null || ended.problem !== null ? null : <Loading what="the inbox" />}
+      {isLoaded || problem !== null ? null : <Loading what="the inbox" />}
       <RestNotice
         isMore={
           inbox.items.length > MAX_DRAWN || waiting.value?.isCut === true || ended.value?.isCut === true
@@ -111,7 +121,7 @@ function NothingWaits() {
 interface Deeds {
   choose(id: string): void;
   decide(item: InboxItem, decision: 'allow' | 'deny'): void;
-  hide(id: string): void;
+  hide(ids: readonly string[]): void;
   /** Keys that decide do nothing now. */
   isHeld(): boolean;
 }
@@ -127,7 +137,7 @@ function useInboxKeys(items: readonly InboxItem[], chosen: string | null, deeds:
     if ((key === 'a' || key === 'd') && deeds.isHeld()) return true;
     if (key === 'a' && item.kind === 'approval') deeds.decide(item, 'allow');
     else if (key === 'd' && item.kind === 'approval') deeds.decide(item, 'deny');
-    else if (key === 'd' && item.kind !== 'question') deeds.hide(item.id);
+    else if (key === 'd' && item.kind !== 'question') deeds.hide(idsOf(item));
     else if (key === 'o' || (key === 'Enter' && event.target === document.body)) navigate(pathOf(item));
     else return false;
     return true;

@@ -1,4 +1,4 @@
-import type { DispatchResult, EventEnvelope, Grant } from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { AgentText } from '../ui/agent-text.tsx';
@@ -16,7 +16,7 @@ export function AskedSection({ run, events }: { run: DispatchResult; events: rea
       <AgentText text={accepted.task.description} label="The task" isProse />
       <Facts facts={[...whoFacts(run, accepted), ...taskFacts(accepted)]} />
       <h3>What it may do</h3>
-      <Facts facts={grantFacts(accepted.grant)} />
+      <Facts facts={grantFacts(accepted)} />
     </Section>
   );
 }
@@ -24,7 +24,7 @@ export function AskedSection({ run, events }: { run: DispatchResult; events: rea
 function whoFacts({ resolved }: DispatchResult, accepted: Accepted): Fact[] {
   const { requested, served } = resolved.model;
   return [
-    ['Agent', accepted.agent ?? 'none'],
+    ['Agent', accepted.agent],
     ['Runtime', `${accepted.runtime} ${accepted.runtimeInfo?.version ?? ''}`],
     ['Model', requested === '' ? 'none' : requested],
     ['Model that answered', served.length === 0 ? undefined : served.join(', ')],
@@ -47,14 +47,15 @@ function taskFacts({ task, continues, repository }: Accepted): Fact[] {
   ];
 }
 
-function grantFacts({ mode, sandbox, hosts, tools, limits, budget }: Grant): Fact[] {
+function grantFacts({ grant, timeoutMs }: Accepted): Fact[] {
+  const { mode, sandbox, hosts, tools, limits, budget } = grant;
   return [
     ['Mode', mode],
     ['Sandbox', sandbox],
     ['Network', hosts.length === 0 ? 'none' : hosts.includes('*') ? 'every host' : hosts.join(', ')],
     ['Tools', tools.length === 0 ? undefined : tools.join(', ')],
     ['Memory', limits.memory === undefined ? 'no limit' : formatBytes(limits.memory)],
-    ['Time', limits.wall === undefined ? 'no limit' : formatMs(limits.wall)],
+    ['Time', timeoutMs === undefined ? 'unknown' : `at most ${formatMs(timeoutMs)}`],
     ['Money', budget.usd === undefined ? 'no cap' : formatUsd(budget.usd)],
     ['Tokens', budget.tokens === undefined ? undefined : formatCount(budget.tokens)],
   ];

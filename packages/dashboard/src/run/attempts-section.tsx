@@ -1,7 +1,7 @@
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { DataTable, type Column } from '../ui/data-table.tsx';
 import { showControls } from '../ui/agent-text.tsx';
-import { firstLine, formatMs, formatRunCost, formatTime } from '../ui/format.ts';
+import { firstLine, formatMs, formatRunCost, formatTime, nameFailure } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
 
 type Ended = Extract<EventEnvelope, { type: 'attempt.ended' }>;
@@ -17,7 +17,10 @@ export function AttemptsSection({ run: { runtime }, events }: AttemptsProps) {
   const columns: Column<Ended>[] = [
     { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
     { title: 'Ended', cell: ({ at }) => formatTime(at) },
-    { title: 'Why', cell: ({ failure }) => showControls(`${failure.reason}: ${firstLine(failure.detail)}`) },
+    {
+      title: 'Why',
+      cell: ({ failure }) => showControls(`${nameFailure(failure)}: ${firstLine(failure.detail)}`),
+    },
     {
       title: 'Took',
       isNumber: true,

@@ -3,7 +3,7 @@ import { Link } from '../router/link.tsx';
 import { runPath } from '../router/route.ts';
 import { AgentText, withoutStyles } from '../ui/agent-text.tsx';
 import { Facts } from '../ui/facts.tsx';
-import { formatBytes, formatMs, formatTime, shortId } from '../ui/format.ts';
+import { formatBytes, formatMs, formatTime, nameFailure, shortId } from '../ui/format.ts';
 import { Notice } from '../ui/notices.tsx';
 import { Section } from '../ui/section.tsx';
 import { AskedSection } from './asked-section.tsx';
@@ -46,7 +46,7 @@ function FailureNotice({ run: { runId, failure, unpatched } }: { run: DispatchRe
       {failure === undefined ? null : (
         <Notice tone="bad">
           <p>
-            <strong>{failure.reason}</strong> {failure.cause ?? ''}
+            <strong>{nameFailure(failure)}</strong>
           </p>
           <AgentText text={failure.detail} label="What failed" />
           <p className="faint">

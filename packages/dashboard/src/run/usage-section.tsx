@@ -10,7 +10,8 @@ export function UsageSection({ run }: { run: DispatchResult }) {
       <Facts
         facts={[
           ['Cost', formatRunCost(run)],
-          ['Tokens in', usage === undefined ? tokensSoFar(run) : formatCount(usage.inputTokens)],
+          ['Tokens so far', usage === undefined ? tokensSoFar(run) : undefined],
+          ['Tokens in', usage === undefined ? undefined : formatCount(usage.inputTokens)],
           ['Tokens out', usage === undefined ? undefined : formatCount(usage.outputTokens)],
           ['From the cache', usage === undefined ? undefined : formatCount(usage.cacheReadTokens)],
           ['Into the cache', usage === undefined ? undefined : formatCount(usage.cacheWriteTokens)],

@@ -8,6 +8,12 @@ const ALL: Readonly<Record<RunStatus, true>> = {
 
 export const RUN_STATUS_NAMES = Object.keys(ALL) as readonly RunStatus[];
 
+/** Statuses that are chosen, and read in an address, by one word. */
+export const STATUS_GROUPS = {
+  'under way': ['queued', 'running', 'waiting'],
+  failed: ['error', 'timeout', 'budget_exceeded', 'interrupted'],
+} as const satisfies Readonly<Record<string, readonly RunStatus[]>>;
+
 export function isUnderWay(status: RunStatus): boolean {
   return status === 'queued' || status === 'running';
 }

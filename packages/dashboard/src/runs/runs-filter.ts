@@ -1,8 +1,10 @@
 /** The filters of the runs page, as they stand in its address. */
+import type { RunStatus } from '@caisson/protocol';
 import type { Query } from '../api/client.ts';
+import { RUN_STATUS_NAMES, STATUS_GROUPS } from './run-status-names.ts';
 
 export interface RunsFilter {
-  readonly status: readonly string[];
+  readonly status: readonly RunStatus[];
   readonly agent: string;
   readonly runtime: string;
   readonly session: string;
@@ -22,7 +24,7 @@ export const TIMES: Readonly<Record<string, number>> = {
 export function parseFilter(params: URLSearchParams): RunsFilter {
   const read = (name: string) => params.get(name) ?? '';
   return {
-    status: read('status').split(',').filter(Boolean),
+    status: [...new Set(wordsOf(params).flatMap((word) => findStatuses(word) ?? []))],
     agent: read('agent'),
     runtime: read('runtime'),
     session: read('session'),
@@ -30,6 +32,37 @@ export function parseFilter(params: URLSearchParams): RunsFilter {
     time: Object.hasOwn(TIMES, read('time')) ? read('time') : '',
     order: read('order') === 'oldest' ? 'oldest' : 'newest',
   };
+}
+
+/** What of an address filters nothing, as a sentence for each; a page that is opened with it shows more than was asked. */
+export function describeUnknown(params: URLSearchParams): string[] {
+  const statuses = wordsOf(params).filter((word) => findStatuses(word) === null);
+  const others = Object.entries({ time: Object.keys(TIMES), order: ['newest', 'oldest'] }).flatMap(
+    ([name, known]) => {
+      const word = params.get(name) ?? '';
+      return word === '' || known.includes(word) ? [] : [sentence(name, word, known)];
+    },
+  );
+  const known = [...Object.keys(STATUS_GROUPS), ...RUN_STATUS_NAMES];
+  return [...statuses.map((word) => sentence('status', word, known)), ...others];
+}
+
+function sentence(name: string, word: string, known: readonly string[]): string {
+  return `The address asks for the ${name} ${word}, which there is not: it filters nothing. There is ${known.join(', ')}.`;
+}
+
+function wordsOf(params: URLSearchParams): string[] {
+  return (params.get('status') ?? '')
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter(Boolean);
+}
+
+function findStatuses(word: string): readonly RunStatus[] | null {
+  const group = Object.entries(STATUS_GROUPS).find(([name]) => name === word);
+  if (group !== undefined) return group[1];
+  const status = RUN_STATUS_NAMES.find((name) => name === word);
+  return status === undefined ? null : [status];
 }
 
 export function isFiltered(filter: RunsFilter): boolean {

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { RUN_STATUS_NAMES } from './run-status-names.ts';
+import { RUN_STATUS_NAMES, STATUS_GROUPS } from './run-status-names.ts';
 import { countFilters, isFiltered, TIMES, type RunsFilter } from './runs-filter.ts';
 
 interface RunsFiltersProps {
@@ -36,8 +36,11 @@ function Choices({ filter, isGrouped, change }: RunsFiltersProps) {
         Status
         <select value={filter.status.join(',')} onChange={(event) => change({ status: event.target.value })}>
           <option value="">all</option>
-          <option value="queued,running,waiting">under way</option>
-          <option value="error,timeout,budget_exceeded,interrupted">failed</option>
+          {Object.entries(STATUS_GROUPS).map(([name, statuses]) => (
+            <option key={name} value={statuses.join(',')}>
+              {name}
+            </option>
+          ))}
           {RUN_STATUS_NAMES.map((status) => (
             <option key={status}>{status}</option>
           ))}

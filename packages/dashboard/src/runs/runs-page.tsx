@@ -1,9 +1,10 @@
 import { useCallback, useMemo, useState } from 'react';
 import { navigate, useQueryParams } from '../router/location.ts';
 import { runPath } from '../router/route.ts';
+import { showControls } from '../ui/agent-text.tsx';
 import { plural } from '../ui/format.ts';
 import { useKeys } from '../ui/keys.ts';
-import { EmptyState, Loading, ProblemNotice } from '../ui/notices.tsx';
+import { EmptyState, Loading, Notice, ProblemNotice } from '../ui/notices.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { VirtualRows } from '../ui/virtual-rows.tsx';
 import { BulkBar } from './bulk-bar.tsx';
@@ -11,7 +12,7 @@ import { toRows, type RunsRow } from './run-list.ts';
 import type { PagerState, RunPager } from './run-pager.ts';
 import { RunRow, RunRowHead } from './run-row.tsx';
 import { RunsFilters } from './runs-filters.tsx';
-import { isFiltered, parseFilter, type RunsFilter } from './runs-filter.ts';
+import { describeUnknown, isFiltered, parseFilter, type RunsFilter } from './runs-filter.ts';
 import { useMarks, type Marks } from './use-marks.ts';
 import { useRuns } from './use-runs.ts';
 
@@ -37,6 +38,11 @@ export function RunsPage() {
         </span>
       </div>
       <RunsFilters filter={filter} isGrouped={isGrouped} change={change} />
+      {describeUnknown(params).map((words) => (
+        <Notice key={words} tone="wait">
+          {showControls(words)}
+        </Notice>
+      ))}
       <BulkBar marked={marked} onDone={marks.clear} />
       <ProblemNotice problem={problem} />
       {runs.length === 0 && !isWhole && problem === null ? <Loading what="the runs" /> : null}

@@ -3,7 +3,7 @@ import type { ListedRun } from '../api/answers.ts';
 import type { Client, Query } from '../api/client.ts';
 import { appendPage, insertRuns, mergeHead, toRows, updateRuns } from './run-list.ts';
 import { MAX_KEPT, PAGE, RunPager } from './run-pager.ts';
-import { isFiltered, parseFilter, toQuery } from './runs-filter.ts';
+import { describeUnknown, isFiltered, parseFilter, toQuery } from './runs-filter.ts';
 
 const run = (offset: number, more: Partial<ListedRun> = {}): ListedRun => ({
   ...{ runId: `run_${offset}`, status: 'done', priority: 5, acceptedOffset: offset, acceptedAt: '' },
@@ -37,6 +37,21 @@ test('filters are read from the address, and asked for as the host names them', 
   });
   expect(isFiltered(filter)).toBe(true);
   expect(isFiltered(parseFilter(new URLSearchParams('time=never&group=session')))).toBe(false);
+});
+
+test('an address takes the words of the page and of the command line; a word that is unknown is said, and filters nothing', () => {
+  const read = (address: string) => {
+    const params = new URLSearchParams(address);
+    return [parseFilter(params).status.join(','), describeUnknown(params)];
+  };
+  expect(read('status=failed')).toEqual(['error,timeout,budget_exceeded,interrupted', []]);
+  expect(read('status=under+way,done')).toEqual(['queued,running,waiting,done', []]);
+  expect(read('status=Error')).toEqual(['error', []]);
+  expect(read('status=broken')).toEqual(['', [expect.stringContaining('the status broken,')]]);
+  expect(read('time=2y&order=odd')).toEqual([
+    '',
+    [expect.stringContaining('2y'), expect.stringContaining('odd')],
+  ]);
 });
 
 test('pages follow each other without a double', () => {

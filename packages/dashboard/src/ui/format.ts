@@ -1,4 +1,8 @@
 /** Numbers and times in words. What is unknown says so. */
+import type { Failure } from '@caisson/protocol';
+
+const NEAR_MS = 5000;
+
 export function formatUsd(value: number | null | undefined, isEstimate = false): string {
   if (value === null || value === undefined) return 'unknown';
   const digits = value !== 0 && Math.abs(value) < 0.01 ? 4 : 2;
@@ -29,15 +33,16 @@ export function formatCount(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
+/** In the units of caisson.yaml and of the command line: `memory: 4g` is 4 GiB. */
 export function formatBytes(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;
   let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
     unit += 1;
   }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`;
+  return `${unit === 0 || value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[unit] ?? ''}`;
 }
 
 export function formatMs(ms: number): string {
@@ -56,10 +61,11 @@ function joinUnits(big: number, bigUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`;
 }
 
+/** The clock of a page is not the host's, and is read now and then: what is near is now. */
 export function formatAgo(at: string, nowMs: number): string {
   const ms = nowMs - Date.parse(at);
-  if (ms < 0) return `in ${shortMs(-ms)}`;
-  return ms < 5000 ? 'now' : `${shortMs(ms)} ago`;
+  if (Math.abs(ms) < NEAR_MS) return 'now';
+  return ms < 0 ? `in ${shortMs(-ms)}` : `${shortMs(ms)} ago`;
 }
 
 function shortMs(ms: number): string {
@@ -72,6 +78,14 @@ function shortMs(ms: number): string {
 
 export function formatTime(at: string): string {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+/** A failure in a few words. What the records call `provider-failed` may be the user's own command. */
+export function nameFailure({ reason, cause, detail }: Failure): string {
+  const code = /^the command exited with code (\d+)/.exec(detail)?.[1];
+  if (cause === 'exit-code') return code === undefined ? 'failed' : `exit code ${code}`;
+  const word = reason === 'provider-failed' ? 'failed' : reason.replaceAll('-', ' ');
+  return cause === undefined ? word : `${word} · ${cause.replaceAll('-', ' ')}`;
 }
 
 /** Enough of an id to recognise it, and to name the run in a command. */

@@ -35,3 +35,17 @@ test('an acceptance names inputs by digest and variables by name, and keeps a re
   });
   expect(String(await rooms.store.getBlob(sha256))).toBe('# sample\n');
 });
+
+test('an acceptance says how long an attempt may take, also when nobody asked for a time', async () => {
+  const { rooms } = await openRooms();
+  const timesOf = async (timeoutMs?: number) => {
+    const { runId } = await admit(rooms, {
+      argv: ['true'],
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    const [accepted] = rooms.ledger.read({ runId });
+    return accepted?.type === 'dispatch.accepted' ? accepted.data.timeoutMs : undefined;
+  };
+  expect(await timesOf(90_000)).toBe(90_000);
+  expect(await timesOf()).toBe(rooms.settings.timeoutMs);
+});

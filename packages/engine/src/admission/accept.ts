@@ -40,6 +40,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     schedule: request.schedule,
     callerTrace: findCallerTrace(request, rooms.settings),
     grant: run.grant,
+    timeoutMs: run.timeoutMs,
     resolved: run.resolved,
     ...inputDigests(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
