@@ -1,5 +1,5 @@
 /** Senses in real workers and sandboxes, through the door of the room. */
-import { systemClock } from '@caisson/ground';
+import { createStamp, systemClock } from '@caisson/ground';
 import { writeFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBus } from '../bus/index.ts';
@@ -33,6 +33,7 @@ async function serveCounts() {
   const sense = { name: 'counts', file, group: 'group', on: [], ...limits, grant };
   const residents = await createResidents({
     ...{ projectRoot: root, starter, clock: systemClock, ledger, recorder, feed, bus: createBus() },
+    stamp: createStamp(Buffer.from('a secret')),
     readSettings: () => ({ senses: [sense], workflows: [] }),
     openThreads: () => threads,
     warn(message) {
