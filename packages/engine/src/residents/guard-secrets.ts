@@ -38,7 +38,9 @@ function watchSecrets(
   warn: (message: string) => void,
 ): () => void {
   const report = (error: Error): void =>
-    warn(`files with passwords that are replaced are visible to residents until they start again: ${error.message}`);
+    warn(
+      `files with passwords that are replaced are visible to residents until they start again: ${error.message}`,
+    );
   const open = ({ folder, isSecret }: ReturnType<typeof listSecretPlaces>[number]) => {
     try {
       // What is written in place stays hidden.

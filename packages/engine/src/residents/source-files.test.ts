@@ -42,7 +42,8 @@ test('what is too large, alone or together, is known by its size', async () => {
 
 test('a file costs about as much as its reading, whatever it says, and names no more files than are looked at', async () => {
   const root = openProject();
-  const fill = (text: string, bytes = 4 * 1024 * 1024): string => text.repeat(Math.floor(bytes / text.length));
+  const fill = (text: string, bytes = 4 * 1024 * 1024): string =>
+    text.repeat(Math.floor(bytes / text.length));
   const timeOf = async (text: string): Promise<number> => {
     writeFileSync(join(root, 'a.ts'), text);
     const beganAt = performance.now();
