@@ -1,6 +1,6 @@
 /**
  * How deep what residents say may be nested. JSON of any depth can be parsed, but most of what handles a value afterwards
- * recurses over it, and deep data overflows the stack of whoever handles it first.
+ * recurses over it, and deep data overflows the stack of the first program that handles it.
  */
 
 /** Of the data of an event in the ledger. */

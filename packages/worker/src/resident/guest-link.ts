@@ -66,7 +66,7 @@ function readLine(record: Decoded): GuestLine | null {
   return record.kind === 'value' && !isTooDeep(record.value) ? readGuestLine(record.value) : null;
 }
 
-/** Whoever wrote or hashed it would overflow its stack: the worker, or the host after it. */
+/** The worker would overflow its stack when it writes such a line, or the host when it makes its digest. */
 function isTooDeep(value: unknown): boolean {
   return isNestedDeeper(value, MAX_LINE_LEVELS);
 }
