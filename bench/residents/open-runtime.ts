@@ -73,6 +73,7 @@ export async function openRuntime(): Promise<OpenRuntime> {
   const runtime = createWorkerRuntime({
     ...{ starter: open.starter, clock: systemClock, recorder, kv: ledger.kv, warn },
     limits: { respawnMs: 0, crashes: { limit: 1000, windowMs: 60_000 } },
+    stamp: open.engine.stamp,
     onUndelivered: () => undefined,
   });
   return {

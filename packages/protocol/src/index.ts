@@ -33,6 +33,7 @@ export * from './traceparent.ts';
 export * from './nearest-name.ts';
 export * from './defined-only.ts';
 export * from './is-record.ts';
+export * from './nesting.ts';
 export * from './readers.ts';
 export * from './shell-quote.ts';
 export * from './units.ts';

@@ -10,7 +10,7 @@
  */
 import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
-import { causes, ComputeCause, ThreadTrigger } from './resident-causes.ts';
+import { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
 import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
 
@@ -21,6 +21,8 @@ const ms = () => z.number().check(z.nonnegative());
 const detail = () => z.string().check(z.maxLength(8192));
 const name = () => z.string().check(z.minLength(1), z.maxLength(128));
 const computeId = name;
+/** What led to a compute, sealed by the host: the guest gives it back as it is, with what it emitted. */
+const origin = () => z.string().check(z.maxLength(64 * 1024));
 
 /** First line of a resident worker. */
 export const ResidentHeader = z.object({
@@ -96,8 +98,7 @@ export const GUEST_ORDERS = {
     /** Others that need not be made once this one is over: they were joined with it. */
     covers: z.optional(z.array(computeId()).check(z.maxLength(MAX_COVERED))),
     cause: ComputeCause,
-    /** Signals that led to it; they are the causes of what it emits. */
-    causes: causes(),
+    origin: origin(),
     timeoutMs: ms(),
     graceMs: ms(),
   }),
@@ -177,7 +178,7 @@ export const GUEST_LINES = {
     kind: z.literal('undelivered'),
     name: name(),
     computeId: computeId(),
-    causes: causes(),
+    origin: origin(),
     signals: z.array(EmittedSignal).check(z.maxLength(MAX_SIGNALS)),
   }),
   step: z.object({ kind: z.literal('step'), id: z.string(), ordinal: count(), request: StepRequest }),

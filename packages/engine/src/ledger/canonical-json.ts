@@ -1,6 +1,5 @@
+import { MAX_DATA_LEVELS } from '@caisson/protocol';
 import { InvalidEventError } from './errors.ts';
-
-const MAX_DEPTH = 64;
 
 /**
  * One text for one value: members sorted by name, no blanks, numbers as ECMAScript prints them. `undefined` members are
@@ -10,7 +9,8 @@ export function canonicalJson(value: unknown, depth = 0): string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return JSON.stringify(value);
   if (typeof value === 'number') return numberText(value);
   if (typeof value !== 'object') throw new InvalidEventError(`a ${typeof value} is not a JSON value`);
-  if (depth >= MAX_DEPTH) throw new InvalidEventError(`data is nested deeper than ${MAX_DEPTH} levels`);
+  if (depth >= MAX_DATA_LEVELS)
+    throw new InvalidEventError(`data is nested deeper than ${MAX_DATA_LEVELS} levels`);
   if (Array.isArray(value)) return arrayText(value, depth);
   if ('toJSON' in value && typeof value.toJSON === 'function')
     return canonicalJson(value.toJSON(), depth + 1);

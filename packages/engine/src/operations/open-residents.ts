@@ -6,7 +6,7 @@ import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { DaemonStoppingError, type Gate } from '../daemon/index.ts';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import { createResidents, createThreads, type Residents } from '../residents/index.ts';
+import { createResidents, createThreads, guardSecrets, type Residents } from '../residents/index.ts';
 import { cancelRun } from './cancel-run.ts';
 
 export interface ResidentHost {
@@ -18,11 +18,16 @@ export interface ResidentHost {
   openCaisson(env: Record<string, string>): Promise<Caisson>;
 }
 
-export function openResidents({ engine, gate, readConfig, openCaisson }: ResidentHost): Promise<Residents> {
+export async function openResidents({
+  engine,
+  gate,
+  readConfig,
+  openCaisson,
+}: ResidentHost): Promise<Residents> {
   const { projectRoot, limits } = engine.config;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'residents', message });
-  return createResidents({
+  const residents = await createResidents({
     ...engine,
     projectRoot,
     starter: openResidentStarter(engine.rooms, {}, warn),
@@ -48,6 +53,7 @@ export function openResidents({ engine, gate, readConfig, openCaisson }: Residen
     warn,
     limits: {},
   });
+  return guardSecrets(residents, { projectRoot, warn });
 }
 
 /** The step stays open: the next daemon asks its role again. */

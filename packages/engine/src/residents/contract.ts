@@ -105,7 +105,10 @@ export interface WorkerRuntime {
   /** One compute, now. Repeated once when its worker ends; see RE3. */
   compute(
     key: string,
-    order: Omit<Extract<ResidentOrder, { kind: 'compute' }>, 'kind' | 'id'>,
+    order: Omit<Extract<ResidentOrder, { kind: 'compute' }>, 'kind' | 'id' | 'origin'> & {
+      /** Signals that led to it; they are the causes of what it emits. */
+      readonly causes: readonly Cause[];
+    },
   ): Promise<ComputeOutcome>;
   /** What this compute emitted is recorded: its worker, if there is one, forgets it. */
   delivered(key: string, sense: string, computeId: string): void;

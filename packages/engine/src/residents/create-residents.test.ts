@@ -1,4 +1,4 @@
-import { createManualClock } from '@caisson/ground';
+import { createManualClock, createStamp } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -74,6 +74,7 @@ async function open({ script, senses, startMs = 50 }: OpenOptions = {}) {
     recorder,
     feed,
     bus,
+    stamp: createStamp(Buffer.from('a secret')),
     readSettings: () => settings.now,
     openThreads: () => threads,
     warn: (message: string) => void warnings.push(message),

@@ -1,5 +1,5 @@
 /** The door of the room: workers, senses, signals, threads and reload, joined. */
-import type { Clock } from '@caisson/ground';
+import type { Clock, Stamp } from '@caisson/ground';
 import { BusTopic, type WorkflowView } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
@@ -34,6 +34,7 @@ export interface ResidentsOptions {
   readSettings(): ResidentSettings | Promise<ResidentSettings>;
   /** `stop` of what it returns must not begin another turn from its call on. */
   openThreads(runtime: WorkerRuntime): Threads;
+  readonly stamp: Pick<Stamp, 'wrap' | 'unwrap'>;
   warn(message: string): void;
   readonly limits?: Partial<RuntimeLimits>;
 }

@@ -86,3 +86,20 @@ it('a file that says that it is ready while it is loaded ends its group', async 
   const resident = await startResident(starter, plan('senses', { early }));
   expect(await resident.ended).toMatchObject({ why: 'protocol', detail: 'it was ready already' });
 });
+
+it.each([70, 2800, 20_000])(
+  'a line that is nested in %i levels ends its workflow, not its worker',
+  async (levels) => {
+    const deep = '['.repeat(levels) + ']'.repeat(levels);
+    const { starter, plan } = await openStarter();
+    const flow = FLOW.replace('await forever();', `writeSync(3, payload.text + '\\n'); await forever();`);
+    const resident = await startResident(starter, plan('workflow', { flow }));
+    const request = `{"kind":"dispatch","waits":true,"request":{"task":"x","deep":${deep}}}`;
+    const text = `{"kind":"step","id":"forger","ordinal":0,"request":${request}}`;
+    await resident.process.send(turnOf('forger', { lines: [], times: 0, text }));
+    expect(await resident.ended).toMatchObject({
+      why: 'protocol',
+      detail: expect.stringContaining('nested deeper than 66 levels') as unknown,
+    });
+  },
+);

@@ -56,6 +56,11 @@ it.each([
     `emit('x', 'x'.repeat(70_000));`,
     { kind: 'invalid', detail: containing('at most 65536') },
   ],
+  [
+    'emits what is nested too deep',
+    `emit('x', JSON.parse('['.repeat(64) + ']'.repeat(64)));`,
+    { kind: 'invalid', detail: containing('nested deeper than 63 levels') },
+  ],
 ])('a sense that %s fails, and its group goes on', async (_what, code, failure) => {
   expect(await failOnce(code)).toEqual(failure);
 });

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { findByMarker, listOwnCgroups, MARKER_NAME, systemClock } from '@caisson/ground';
+import { createStamp, findByMarker, listOwnCgroups, MARKER_NAME, systemClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
 import type { ComputeOutcome, TurnOutcome } from './contract.ts';
@@ -94,7 +94,7 @@ async function open() {
   const limits = { respawnMs: RESPAWN_MS };
   const runtime = createWorkerRuntime({
     ...{ starter, clock: systemClock, recorder, kv: ledger.kv, limits },
-    ...{ warn: nothing, onUndelivered: nothing },
+    ...{ warn: nothing, onUndelivered: nothing, stamp: createStamp(Buffer.from('a secret')) },
   });
   onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
   const grant = {

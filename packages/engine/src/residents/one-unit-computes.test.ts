@@ -21,8 +21,8 @@ it('a signal whose host dies before it is recorded is reported by the next guest
   const once = plan('senses', { once: ONCE });
   const first = await startResident(starter, once);
   await first.next('ready');
-  const causes = [{ signalId: 'signal_0', name: 'blue', sense: 'other' }];
-  const order = { ...computeOrder('once'), computeId: 'compute_1', causes };
+  const origin = 'sealed by the host';
+  const order = { ...computeOrder('once'), computeId: 'compute_1', origin };
   await first.process.send(order);
   expect((await first.next('computed')).signals).toEqual([RED]);
   first.process.kill();
@@ -31,7 +31,7 @@ it('a signal whose host dies before it is recorded is reported by the next guest
   const second = await startResident(starter, once);
   await second.next('ready');
   expect(undelivered(second)).toEqual([
-    { kind: 'undelivered', name: 'once', computeId: 'compute_1', causes, signals: [RED] },
+    { kind: 'undelivered', name: 'once', computeId: 'compute_1', origin, signals: [RED] },
   ]);
   expect((await second.compute('once')).signals).toEqual([]);
   const repeated = { ...order, id: 'again' };

@@ -46,13 +46,13 @@ it.each([
   ['a line of an unknown kind', `writeSync(3, '{"kind":"unknown"}\\n');`],
   [
     'signals of no compute without end',
-    `const line = JSON.stringify({ kind: 'undelivered', name: 'bad', computeId: 'c', causes: [], signals: [] }) + '\\n';
+    `const line = JSON.stringify({ kind: 'undelivered', name: 'bad', computeId: 'c', origin: '', signals: [] }) + '\\n';
     const until = Date.now() + 20_000;
     while (Date.now() < until) { try { writeSync(3, line); } catch (e) { if (e.code !== 'EAGAIN') throw e; } }`,
   ],
   [
     'signals of another key',
-    `writeSync(3, JSON.stringify({ kind: 'undelivered', name: 'x', computeId: 'c', causes: [], signals: [] }) + '\\n');`,
+    `writeSync(3, JSON.stringify({ kind: 'undelivered', name: 'x', computeId: 'c', origin: '', signals: [] }) + '\\n');`,
   ],
   [
     'that it is ready again',

@@ -1,11 +1,13 @@
 /** Senses in real workers and sandboxes, through the door of the room. */
-import { systemClock } from '@caisson/ground';
-import { writeFileSync } from 'node:fs';
+import { createStamp, systemClock } from '@caisson/ground';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBus } from '../bus/index.ts';
 import { createFeed } from '../ledger/index.ts';
 import { createResidents } from './create-residents.ts';
 import { createFakeThreads } from './fixtures/fake-threads.ts';
+import { guardSecrets } from './guard-secrets.ts';
 import { openStarter } from './fixtures/open-starter.ts';
 
 const counts = (version: number): string => `
@@ -33,6 +35,7 @@ async function serveCounts() {
   const sense = { name: 'counts', file, group: 'group', on: [], ...limits, grant };
   const residents = await createResidents({
     ...{ projectRoot: root, starter, clock: systemClock, ledger, recorder, feed, bus: createBus() },
+    stamp: createStamp(Buffer.from('a secret')),
     readSettings: () => ({ senses: [sense], workflows: [] }),
     openThreads: () => threads,
     warn(message) {
@@ -48,7 +51,7 @@ async function serveCounts() {
     const { signals, failure } = await residents.trigger('counts');
     return failure ?? signals[0]?.payload;
   };
-  return { residents, trigger, file, warnings, warned };
+  return { residents, root, trigger, file, warnings, warned };
 }
 
 it('a worker that is killed costs nothing but time: the next compute goes on where the last one was', async () => {
@@ -96,3 +99,35 @@ it('a changed file that does not load leaves the old version at work, and a fixe
   expect(last.version).toBe(3);
   expect(residents.residents()[0]?.problems).toBeUndefined();
 });
+
+it.each(['.env', '.git/config', '.git/modules/deep/sub/config'])(
+  'a %s that is replaced while a sense serves is not shown to it, which counts for no crash',
+  async (name) => {
+    const { residents, root, trigger, file, warnings } = await serveCounts();
+    const path = join(root, name);
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(join(path, '..', 'HEAD'), '');
+    writeFileSync(path, 'password');
+    writeFileSync(
+      file,
+      `import { readFileSync } from 'node:fs';
+      export default { compute({ emit }) {
+        let seen; try { seen = readFileSync(${JSON.stringify(path)}, 'utf8'); } catch (error) { seen = error.code; }
+        emit('seen', seen);
+      } };`,
+    );
+    await residents.reload();
+    const guarded = guardSecrets(residents, { projectRoot: root, warn: (text) => void warnings.push(text) });
+    onTestFinished(() => guarded.stop());
+    const hidden = name === '.env' ? 'EACCES' : '';
+    expect(await trigger()).toBe(hidden);
+    const starts = residents.residents()[0]?.starts ?? 0;
+    writeFileSync(join(root, 'draft'), 'new password');
+    renameSync(join(root, 'draft'), path);
+    while ((residents.residents()[0]?.starts ?? 0) === starts)
+      await new Promise((resolve) => setImmediate(resolve));
+    expect(await trigger()).toBe(hidden);
+    expect(residents.residents()).toMatchObject([{ crashes: 0 }]);
+    expect(warnings).toEqual([]);
+  },
+);

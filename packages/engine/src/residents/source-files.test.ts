@@ -39,3 +39,24 @@ test('what is too large, alone or together, is known by its size', async () => {
   expect(large).toMatch(/^5242880 bytes, /);
   expect(rest.map((text) => /^\d/.test(text ?? ''))).toEqual([false, false, false, false, true]);
 });
+
+test('a file costs about as much as its reading, whatever it says, and names no more files than are looked at', async () => {
+  const root = openProject();
+  const fill = (text: string, bytes = 4 * 1024 * 1024): string =>
+    text.repeat(Math.floor(bytes / text.length));
+  const timeOf = async (text: string): Promise<number> => {
+    writeFileSync(join(root, 'a.ts'), text);
+    const beganAt = performance.now();
+    expect((await contents(root)).length).toBeLessThanOrEqual(256);
+    return performance.now() - beganAt;
+  };
+  const longestMs = 500 + 20 * (await timeOf(fill('a word ')));
+  const blanks = (bytes?: number): string => `/* import${fill(' ', bytes).slice(20)} */`;
+  expect(await timeOf(blanks(200_000))).toBeLessThan(longestMs); // before one that would take hours
+  const texts = [
+    ...[blanks(), `require (${fill(' ').slice(20)}`, fill('import ( '), fill('from '), fill(`import'./`)],
+    Array.from({ length: 200_000 }, (_, n) => `import './${n}'`).join('\n'),
+    Array.from({ length: 200_000 }, (_, n) => `import '../${n}'`).join('\n'),
+  ];
+  for (const text of texts) expect(await timeOf(text)).toBeLessThan(longestMs);
+});

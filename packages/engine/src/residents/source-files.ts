@@ -14,26 +14,35 @@ export interface SourceFile {
 }
 
 const MAX_FILES = 256;
+/** Of one file, also of files that are not there or not in the project. */
+const MAX_SPECIFIERS = 1024;
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(['"])(\.{1,2}\/[^'"\n]*)\1/g;
+/** Blanks are matched by one part at most in each place: two that could share them would try every way to do so. */
+const IMPORT = /\b(?:from\s*|import\s*(?:\(\s*)?|require\s*\(\s*)(['"])(\.{1,2}\/[^'"\n]*)\1/g;
 const ENDINGS = ['', '.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'];
 
 export async function readSources(root: string, file: string): Promise<readonly SourceFile[]> {
-  const found = new Map<string, SourceFile>();
-  const waiting = [file];
+  const found: SourceFile[] = [];
+  const paths = new Set([file]);
   let left = MAX_TOTAL_BYTES;
-  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
-    if (found.has(path) || found.size >= MAX_FILES) continue;
+  for (const path of paths) {
     const content = await readSmall(root, path, Math.min(left, MAX_BYTES));
     left -= content?.length ?? 0;
-    found.set(path, { path, content });
-    for (const [, , specifier = ''] of content?.toString().matchAll(IMPORT) ?? []) {
-      const imported = await findFile(resolve(dirname(path), specifier));
-      if (findInside(root, imported) !== null) waiting.push(imported);
+    found.push({ path, content });
+    for (const specifier of findSpecifiers(content?.toString() ?? '')) {
+      const named = resolve(dirname(path), specifier);
+      if (findInside(root, named) !== null && paths.size < MAX_FILES) paths.add(await findFile(named));
     }
   }
-  return [...found.values()];
+  return found;
+}
+
+function findSpecifiers(text: string): ReadonlySet<string> {
+  const specifiers = new Set<string>();
+  for (const [, , specifier = ''] of text.matchAll(IMPORT))
+    if (specifiers.add(specifier).size === MAX_SPECIFIERS) break;
+  return specifiers;
 }
 
 /** A link inside the project counts as what it leads to; while it is opened, no other is followed. */

@@ -1,5 +1,5 @@
 /** A sense that cannot be stopped takes its process down; its siblings are started again, and what they did is repeated once. */
-import { systemClock } from '@caisson/ground';
+import { createStamp, systemClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
 import { openStarter } from './fixtures/open-starter.ts';
@@ -28,6 +28,7 @@ it('the compute of a sibling is repeated once, and undone before', async () => {
   const runtime = createWorkerRuntime({
     ...{ starter, clock: systemClock, kv: ledger.kv, limits: { respawnMs: 50 } },
     ...{ recorder: createRecorder({ ledger, clock: systemClock }), warn: nothing, onUndelivered: nothing },
+    stamp: createStamp(Buffer.from('a secret')),
   });
   onTestFinished(() => runtime.shutdown({ graceMs: 0 }));
   runtime.declare(plan('senses', { stuck: STUCK, sibling: SIBLING }), { isKept: true });

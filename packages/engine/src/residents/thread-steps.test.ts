@@ -242,3 +242,15 @@ test('a step that computes for longer than a later one is recorded after it, als
   await stage.untilStatus(threadId, 'done');
   expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: ['computed', 'slept'] }]);
 });
+
+test('a step that the host cannot handle ends its thread, and no other', async () => {
+  const deep: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000));
+  const stage = openStage(
+    oneRole(({ payload, step }) => (payload === 'deep' ? step('deep', () => deep) : 'fine')),
+  );
+  const broken = await stage.start({ payload: 'deep' });
+  expect(await stage.untilStatus(broken, 'crashed')).toMatchObject({
+    detail: 'its step 0 cannot be carried out: Maximum call stack size exceeded',
+  });
+  await stage.untilStatus(await stage.start({ payload: 'other' }), 'done');
+});

@@ -111,6 +111,15 @@ export class ThreadSteps {
 
   /** A role asks. Never rejects. */
   async ask(ordinal: number, request: StepRequest): Promise<void> {
+    try {
+      await this.#take(ordinal, request);
+    } catch (error) {
+      // What a role asks for is data of its own: it ends its thread, and never the host.
+      this.#listener.onBroken(`its step ${ordinal} cannot be carried out: ${(error as Error).message}`);
+    }
+  }
+
+  async #take(ordinal: number, request: StepRequest): Promise<void> {
     const digest = createHash('sha256').update(describeStep(request)).digest('hex');
     const known = this.#steps.get(ordinal);
     if (known === undefined) return this.#record(ordinal, digest, request);

@@ -1,5 +1,5 @@
 /** Threads of a workflow that a reload removes while its role works, and of one that is declared again. */
-import { createManualClock } from '@caisson/ground';
+import { createManualClock, createStamp } from '@caisson/ground';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,7 @@ async function openWorkflow() {
   const requests: DispatchRequest[] = [];
   const residents = await createResidents({
     ...{ projectRoot: root, starter, clock, ledger, recorder, feed, bus: createBus() },
+    stamp: createStamp(Buffer.from('a secret')),
     readSettings: () => declared.now,
     openThreads: (runtime) =>
       createThreads({

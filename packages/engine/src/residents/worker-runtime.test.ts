@@ -492,13 +492,49 @@ test('what a lost answer emitted is passed on for senses of the key alone, and f
   runtime.declare(planOf('senses.g', ['a']), { isKept: true });
   await compute('senses.g', 'a');
   const guest = starter.newest();
-  const emission = { computeId: 'compute_1', causes: [], signals: [{ name: 'red', payload: 1 }] };
-  guest.say({ kind: 'undelivered', name: 'a', ...emission });
-  guest.say({ kind: 'undelivered', name: 'other', ...emission });
-  expect(undelivered).toEqual([['a', { kind: 'undelivered', ...emission }]]);
-  runtime.delivered('senses.g', 'a', 'compute_1');
-  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['compute_1'] });
+  const emission = { computeId: 'a', signals: [{ name: 'red', payload: 1 }] };
+  const origin = originOf(guest);
+  guest.say({ kind: 'undelivered', name: 'a', ...emission, origin });
+  guest.say({ kind: 'undelivered', name: 'other', ...emission, origin });
+  expect(undelivered).toEqual([['a', { causes: [], ...emission }]]);
+  runtime.delivered('senses.g', 'a', 'a');
+  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['a'] });
 });
+
+test('a guest makes up neither a compute nor what led to one', async () => {
+  const { runtime, undelivered, warnings, starter, open } = openRuntime();
+  const plan = planOf('senses.g', ['a', 'b']);
+  runtime.declare(plan, { isKept: true });
+  const causes = [{ signalId: 'signal_1', name: 'red', sense: 'a' }];
+  const order = { name: 'a', computeId: 'c1', cause: { kind: 'user' }, causes } as const;
+  await runtime.compute('senses.g', { ...order, timeoutMs: 1000, graceMs: 1000 });
+  const origin = originOf(starter.newest());
+  await runtime.shutdown({ graceMs: 0 });
+
+  const next = open();
+  next.declare(plan, { isKept: true });
+  await next.compute('senses.g', { ...order, computeId: 'c2', timeoutMs: 1000, graceMs: 1000 });
+  const guest = starter.newest();
+  const signals = [{ name: 'red', payload: 1 }];
+  const unsealed = origin.replace(/"causes":.*/, '"causes":[]}');
+  for (const forged of [
+    ...[{ origin: '' }, { origin: '[]' }, { origin: unsealed }, { origin, computeId: 'c9' }],
+    { origin, name: 'b' },
+  ])
+    guest.say({ kind: 'undelivered', name: 'a', computeId: 'c1', signals, ...forged });
+  expect(undelivered).toEqual([]);
+  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'b', computeIds: ['c1'] });
+  expect(warnings).toEqual(
+    ['a', 'b'].map((name) => `${name}: signals of a compute that this project did not ask for were dropped`),
+  );
+  guest.say({ kind: 'undelivered', name: 'a', computeId: 'c1', signals, origin });
+  expect(undelivered).toEqual([['a', { computeId: 'c1', causes, signals }]]);
+});
+
+/** What the host has sealed in the first compute of this guest. */
+function originOf({ orders }: FakeGuest): string {
+  return orders.flatMap((order) => (order.kind === 'compute' ? [order.origin] : []))[0] ?? '';
+}
 
 test('a start that hangs does not keep a shutdown, and what it makes later is ended at once', async () => {
   const { runtime, starter, compute, advance, clock } = openRuntime();

@@ -1,8 +1,9 @@
 /** The workers of all keys. What a key does is in keyed-worker.ts; here it is found, shown and recorded. */
 import { definedOnly, type ResidentEnding, type ResidentLine, type ResidentView } from '@caisson/protocol';
-import type { Clock } from '@caisson/ground';
+import type { Clock, Stamp } from '@caisson/ground';
 import { NO_ATTEMPT, type KeyValues, type Recorder, type RunRecord } from '../ledger/index.ts';
 import type { Emission, ResidentPlan, ResidentStarter, TurnOutcome, WorkerRuntime } from './contract.ts';
+import { openOrigin, sealOrigin } from './compute-origin.ts';
 import { describeEnding, describeProblems } from './describe-problems.ts';
 import type { Key, KeyReports, KeyRooms } from './key-state.ts';
 import { KeyedWorker } from './keyed-worker.ts';
@@ -15,6 +16,8 @@ export interface WorkerRuntimeOptions {
   readonly recorder: Pick<Recorder, 'of'>;
   /** Keeps which keys are blocked, so that a new daemon does not forget it. */
   readonly kv: KeyValues;
+  /** Seals what led to a compute: a guest keeps it for what it emits, and cannot make it up. */
+  readonly stamp: Pick<Stamp, 'wrap' | 'unwrap'>;
   readonly limits?: Partial<RuntimeLimits>;
   warn(message: string): void;
   /** What a compute emitted whose answer was lost. */
@@ -53,6 +56,8 @@ class KeyedRuntime implements WorkerRuntime {
       this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
     },
   };
+  /** Senses that were warned about. */
+  readonly #forgers = new Set<string>();
   #lastId = 0;
   #isStopped = false;
 
@@ -79,7 +84,11 @@ class KeyedRuntime implements WorkerRuntime {
     if (found?.isClosed === true) this.#keys.delete(key);
   }
 
-  compute(...[key, order]: Parameters<WorkerRuntime['compute']>): ReturnType<WorkerRuntime['compute']> {
+  compute(
+    ...[key, { causes, ...asked }]: Parameters<WorkerRuntime['compute']>
+  ): ReturnType<WorkerRuntime['compute']> {
+    const { name: sense, computeId } = asked;
+    const order = { ...asked, origin: sealOrigin(this.#options.stamp, { sense, computeId, causes }) };
     return new Promise((settle) => this.#submit(key, { kind: 'compute', order, interruptions: 0, settle }));
   }
 
@@ -176,10 +185,17 @@ class KeyedRuntime implements WorkerRuntime {
     this.#record.publish('resident.logged', { key, name, text, ...definedOnly({ threadId }) }, 0);
   }
 
-  /** What a guest forges concerns its own group only. */
-  #passOn({ plan }: Key, { name, ...emission }: Extract<ResidentLine, { kind: 'undelivered' }>): void {
-    if (plan.kind === 'senses' && plan.modules.some((module) => module.name === name))
-      this.#options.onUndelivered(name, emission);
+  /** What a guest forges concerns its own group only, and has the causes of one of its own computes. */
+  #passOn({ plan }: Key, line: Extract<ResidentLine, { kind: 'undelivered' }>): void {
+    const { name: sense, computeId, signals, origin } = line;
+    const { stamp, warn, onUndelivered } = this.#options;
+    if (plan.kind !== 'senses' || plan.modules.every(({ name }) => name !== sense)) return;
+    const causes = openOrigin(stamp, origin, { sense, computeId });
+    if (causes !== null) return onUndelivered(sense, { computeId, causes, signals });
+    this.delivered(plan.key, sense, computeId); // no host takes it
+    if (this.#forgers.has(sense)) return;
+    this.#forgers.add(sense);
+    warn(`${sense}: signals of a compute that this project did not ask for were dropped`);
   }
 
   #reportEnd({ plan: { key }, state }: Key, resident: string, ending: ResidentEnding): void {

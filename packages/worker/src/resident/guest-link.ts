@@ -6,9 +6,12 @@ import type { Duplex } from 'node:stream';
 import {
   createNdjsonDecoder,
   encodeNdjson,
+  isNestedDeeper,
+  MAX_LINE_LEVELS,
   readGuestLine,
   type GuestLine,
   type GuestOrder,
+  type Decoded,
 } from '@caisson/protocol';
 
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -39,7 +42,7 @@ export function openGuestLink(channel: Duplex, { onLine, onViolation }: GuestLin
   };
   channel.on('data', (chunk: Buffer) => {
     for (const record of isOver ? [] : decoder.push(chunk)) {
-      const line = record.kind === 'value' ? readGuestLine(record.value) : null;
+      const line = readLine(record);
       if (line !== null && !isOver) onLine(line);
       else if (!isOver) violate(describeBad(record));
     }
@@ -59,7 +62,21 @@ export function openGuestLink(channel: Duplex, { onLine, onViolation }: GuestLin
   };
 }
 
-function describeBad(record: { kind: string; reason?: string; head?: string; value?: unknown }): string {
-  const what = record.head ?? JSON.stringify(record.value) ?? '';
-  return `it wrote to its channel what is no line of the protocol (${record.reason ?? 'shape'}): ${what.slice(0, 200)}`;
+function readLine(record: Decoded): GuestLine | null {
+  return record.kind === 'value' && !isTooDeep(record.value) ? readGuestLine(record.value) : null;
+}
+
+/** The worker would overflow its stack when it writes such a line, or the host when it makes its digest. */
+function isTooDeep(value: unknown): boolean {
+  return isNestedDeeper(value, MAX_LINE_LEVELS);
+}
+
+function describeBad(record: Decoded): string {
+  const [reason, what] =
+    record.kind === 'malformed'
+      ? [record.reason, record.head]
+      : isTooDeep(record.value)
+        ? [`nested deeper than ${MAX_LINE_LEVELS} levels`, '']
+        : ['shape', JSON.stringify(record.value)];
+  return `it wrote to its channel what is no line of the protocol (${reason}): ${what.slice(0, 200)}`;
 }

@@ -11,7 +11,8 @@ export function buildGuestSpec(job: ResidentJob, network: OpenNetwork | null): S
   const grants = (folders: readonly string[], writable: boolean): SandboxSpec['binds'] =>
     folders.map((path) => ({ source: path, target: path, writable, isFolderAsNamed: true }));
   const hidden = sandbox.hide.filter((path) => path.startsWith(`${projectRoot}/`));
-  const gitConfig = `${projectRoot}/.git/config`;
+  const isGitConfig = (path: string): boolean =>
+    path.startsWith(`${projectRoot}/.git/`) && path.endsWith('/config');
   return {
     kind: 'bwrap',
     argv: network === null ? guest : relayed(relay, guest),
@@ -26,9 +27,9 @@ export function buildGuestSpec(job: ResidentJob, network: OpenNetwork | null): S
       ...(network === null ? [] : [{ source: network.socket, target: INSIDE.brokerSocket, writable: true }]),
     ],
     hide: sandbox.hide,
-    hiddenPaths: hidden.filter((path) => path !== gitConfig),
+    hiddenPaths: hidden.filter((path) => !isGitConfig(path)),
     // Empty, not unreadable: git works without its settings, and not with a file that it may not read.
-    masks: hidden.includes(gitConfig) ? [{ kind: 'file', path: gitConfig, content: '' }] : [],
+    masks: hidden.filter(isGitConfig).map((path) => ({ kind: 'file', path, content: '' })),
     readOnlyPaths: [],
     frozen: [INSIDE.run],
     home: { path: sandbox.home, maxBytes: sandbox.homeBytes },

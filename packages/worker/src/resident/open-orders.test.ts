@@ -16,7 +16,7 @@ it('a line is logged with the name of a module, and for a thread while its turn 
 it('a guest reports what was not delivered of its own senses, and no more than they can have between two computes', () => {
   const orders = createOpenOrders(['sense']);
   const report = (name: string): string | null =>
-    orders.settle({ kind: 'undelivered', name, computeId: 'compute_1', causes: [], signals: [] });
+    orders.settle({ kind: 'undelivered', name, computeId: 'compute_1', origin: '', signals: [] });
   expect(report('other')).toBe('it emitted with a name that is not its own');
   const untilRefused = (): number => {
     let count = 0;
@@ -24,7 +24,7 @@ it('a guest reports what was not delivered of its own senses, and no more than t
     return count;
   };
   expect([untilRefused(), untilRefused()]).toEqual([768, 0]);
-  const limits = { causes: [], timeoutMs: 1, graceMs: 1 };
+  const limits = { origin: '', timeoutMs: 1, graceMs: 1 };
   orders.add({ kind: 'compute', id: 'c', name: 'sense', computeId: 'c', cause: { kind: 'user' }, ...limits });
   expect(untilRefused()).toBe(768);
 });

@@ -1,9 +1,11 @@
+import { isNestedDeeper, MAX_VALUE_LEVELS } from '@caisson/protocol';
+
 /** The user's code asked for what is not possible; the detail is for its author. */
 export class InvalidUse extends Error {}
 
 const { stringify, parse } = JSON;
 
-/** The value as JSON has it, and its size; throws InvalidUse for what JSON cannot express or is too large. */
+/** The value as JSON has it, and its size; throws InvalidUse for what JSON cannot express, or is too large or too deep. */
 export function checkJson(
   value: unknown,
   what: string,
@@ -19,5 +21,8 @@ export function checkJson(
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes)
     throw new InvalidUse(`${what} has ${bytes} bytes as JSON, at most ${maxBytes} are allowed`);
-  return { value: parse(text) as unknown, bytes };
+  const checked = parse(text) as unknown;
+  if (isNestedDeeper(checked, MAX_VALUE_LEVELS))
+    throw new InvalidUse(`${what} is nested deeper than ${MAX_VALUE_LEVELS} levels`);
+  return { value: checked, bytes };
 }

@@ -2,14 +2,14 @@
  * What computes of one sense emitted and their host has not recorded yet. A row is written in the transaction of its compute,
  * so that neither a signal nor a change of the state exists without the other.
  */
-import { isRecord, MAX_UNDELIVERED, type Cause, type EmittedSignal } from '@caisson/protocol';
+import { isRecord, MAX_UNDELIVERED, type EmittedSignal } from '@caisson/protocol';
 import type { GroupDatabase } from './group-database.ts';
 
 const { stringify, parse } = JSON;
 
 export interface Emission {
   readonly computeId: string;
-  readonly causes: Cause[];
+  readonly origin: string;
   readonly signals: EmittedSignal[];
 }
 
@@ -33,14 +33,14 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
           )
           .map((row) => ({
             computeId: String(row['id']),
-            causes: parseList(row['causes']),
+            origin: String(row['causes']),
             signals: parseList(row['signals']),
           }))
       : [];
   return {
     find: (computeId) => select('id = ? AND sense = ?', computeId, sense)[0] ?? null,
-    add({ computeId, causes, signals }) {
-      const values = [computeId, sense, stringify(causes), stringify(signals)];
+    add({ computeId, origin, signals }) {
+      const values = [computeId, sense, origin, stringify(signals)];
       database.write(
         'INSERT INTO caisson_outbox (id, sense, causes, signals) VALUES (?, ?, ?, ?)',
         ...values,

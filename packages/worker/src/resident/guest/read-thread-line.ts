@@ -2,7 +2,7 @@
  * What a thread says, as the main thread takes it. The user's code could post anything itself: what is no line of ours is as if
  * it had said nothing, and what is passed on is a line that the worker outside takes.
  */
-import { isRecord, readGuestLine } from '@caisson/protocol';
+import { isNestedDeeper, isRecord, MAX_LINE_LEVELS, readGuestLine } from '@caisson/protocol';
 import type { ThreadLine } from './thread-messages.ts';
 
 type Shape = Readonly<Record<string, unknown>>;
@@ -35,7 +35,10 @@ function isLine(line: Shape, name: string): boolean {
     case 'undelivered':
     case 'step':
     case 'turned':
-      return readGuestLine({ ...line, id: '', name, durationMs: 0 }) !== null;
+      return (
+        !isNestedDeeper(line, MAX_LINE_LEVELS) &&
+        readGuestLine({ ...line, id: '', name, durationMs: 0 }) !== null
+      );
     default:
       return false;
   }

@@ -77,10 +77,10 @@ export function createSenseRunner(
 function commit(
   database: GroupDatabase,
   { outbox, done }: { readonly outbox: Outbox; readonly done: DoneComputes },
-  { computeId, causes, covers = [] }: ComputeOrder,
+  { computeId, origin, covers = [] }: ComputeOrder,
   signals: EmittedSignal[],
 ): readonly EmittedSignal[] {
-  if (signals.length > 0) outbox.add({ computeId, causes, signals });
+  if (signals.length > 0) outbox.add({ computeId, origin, signals });
   if (database.hasWritten) done.add([...covers, computeId]);
   database.commitCompute();
   return signals;

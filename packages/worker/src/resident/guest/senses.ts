@@ -175,8 +175,8 @@ function runCompute(order: ComputeOrder, thread: UserThread, hooks: ComputeHooks
     else if (line.kind === 'computed') finish(line);
   };
   thread.onEnded = (failure) => finish(hasBegun ? failed(failure) : null);
-  const { computeId, covers, cause, causes } = order;
-  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, covers, cause, causes });
+  const { computeId, covers, cause, origin } = order;
+  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, covers, cause, origin });
   else finish(null);
   return { id: order.id, limit, outcome };
 }

@@ -1,6 +1,5 @@
 /** What the main thread and a thread with the user's code say to each other, as JSON text. */
 import type {
-  Cause,
   ComputeCause,
   EmittedSignal,
   GuestFailure,
@@ -36,7 +35,7 @@ export type ThreadOrder =
       readonly computeId: string;
       readonly covers?: readonly string[] | undefined;
       readonly cause: ComputeCause;
-      readonly causes: Cause[];
+      readonly origin: string;
     }
   | { readonly kind: 'delivered'; readonly computeIds: readonly string[] }
   | { readonly kind: 'turn'; readonly turn: TurnOrder }
@@ -65,7 +64,7 @@ export type ThreadLine =
   | {
       readonly kind: 'undelivered';
       readonly computeId: string;
-      readonly causes: Cause[];
+      readonly origin: string;
       readonly signals: EmittedSignal[];
     }
   | { readonly kind: 'step'; readonly ordinal: number; readonly request: StepRequest }
