@@ -196,6 +196,9 @@ async function leaveWaiting(project: Project, stateDir: string) {
   await until('it waits', () => existsSync(join(files, 'at-used')), 20_000);
   await killDaemon(killed);
   const engine = await openNextHost(project, stateDir);
+  const { host = '' } = engine.ledger.run(runId) ?? {};
+  // The process counts as gone with its main thread; the kernel may take longer to close the socket.
+  await until('its host is dead', async () => !(await engine.hosts.isAlive(host)));
   const end = async (): Promise<void> => {
     writeFileSync(join(files, 'used'), '');
     await engine.dispatcher.active(runId)?.ended;
