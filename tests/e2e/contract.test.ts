@@ -18,6 +18,8 @@ async function collect(events: AsyncIterable<EventEnvelope>): Promise<EventEnvel
   return all;
 }
 
+const typesOf = (events: readonly EventEnvelope[]): string[] => events.map(({ type }) => type);
+
 const TOKEN_NAME = 'CALLERS_GIT_TOKEN';
 
 interface Opened {
@@ -25,7 +27,7 @@ interface Opened {
   readonly caisson: Caisson;
 }
 
-async function open(over: 'process' | 'daemon', config?: string): Promise<Opened> {
+async function open(over: 'process' | 'daemon', config?: string, client?: string): Promise<Opened> {
   const env = process.env as Record<string, string>; // the same user as here
   const project = createProject({ env, ...(config === undefined ? {} : { config }) });
   await project.trust();
@@ -38,6 +40,7 @@ async function open(over: 'process' | 'daemon', config?: string): Promise<Opened
   const caisson = await createCaisson({
     cwd: project.root,
     daemon: over === 'daemon',
+    ...(client === undefined ? {} : { client }),
     onNotice(notice) {
       throw new Error(notice); // the daemon must be used
     },
@@ -174,6 +177,66 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     expect(written.filter((part) => part.startsWith('stdout')).join('')).toContain('got one');
     expect(written.join('')).toContain('stderr end\n');
   });
+
+  it('records which program started a run, with its streams and without', async () => {
+    const { caisson } = await open(over, undefined, 'a test');
+    const attachment = { write: () => Promise.resolve() };
+    const runs = [await caisson.dispatch(shell('true')), await caisson.dispatch(shell('true'), attachment)];
+    for (const { runId, ended } of runs) {
+      await ended;
+      const acts = (await caisson.events(runId)).filter(({ type }) => type === 'visitor.acted');
+      expect(acts).toMatchObject([{ client: 'a test', operation: 'dispatch', target: runId }]);
+    }
+    const repeat = { ...shell('true'), idempotencyKey: 'once' };
+    const first = await caisson.dispatch(repeat, attachment);
+    expect(await caisson.dispatch(repeat, attachment)).toMatchObject({ runId: first.runId, isEarlier: true });
+    await first.ended;
+    const acts = (await caisson.events(first.runId)).filter(({ type }) => type === 'visitor.acted');
+    expect(acts).toHaveLength(1);
+  });
+
+  it('makes, lists and revokes tokens, and shows the secret of one once', async () => {
+    const { caisson } = await open(over);
+    const { tokens } = caisson;
+    expect(await tokens.list()).toEqual([]);
+    const made = await tokens.create({ name: 'one', scopes: ['read'], expiresInMs: null });
+    const { token, ...listed } = made;
+    expect(token).toMatch(new RegExp(`^cai_${made.id}_`));
+    expect(listed).toMatchObject({ name: 'one', kind: 'token', scopes: ['read'], expiresAt: null });
+    const other = await tokens.create({ name: 'other', scopes: ['run', 'decide'], expiresInMs: 60_000 });
+    expect(Date.parse(other.expiresAt ?? '') - Date.parse(other.createdAt)).toBeGreaterThan(59_000);
+    const byName = (await tokens.list()).toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(byName).toEqual([listed, { ...other, token: undefined }]);
+    expect(JSON.stringify(byName)).not.toContain(token);
+    expect([await tokens.revoke(made.id), await tokens.revoke(made.id)]).toEqual([true, false]);
+    expect((await tokens.list()).map(({ id }) => id)).toEqual([other.id]);
+  });
+
+  it('knows the newest offset, from which a follower goes on, and drains a run that timed out once', async () => {
+    const { caisson } = await open(over);
+    expect(await caisson.lastOffset()).toBe(0);
+    const task = { pool: 'workers' };
+    const late = await caisson.dispatch({ ...command('sleep', '600'), ...task, retries: 0, timeoutMs: 1000 });
+    expect((await late.ended).status).toBe('timeout');
+    await expect.poll(async () => typesOf(await caisson.events(late.runId))).toContain('evidence.sealed');
+    const after = await caisson.lastOffset();
+    expect(after).toBeGreaterThan(0);
+    await caisson.drain(late.runId);
+    await caisson.drain(late.runId);
+    const news = await collect(caisson.follow({ after, onlyRecorded: true, runs: [late.runId] }));
+    expect(typesOf(news)).toEqual(['timeout.drained']);
+    expect(await caisson.lastOffset()).toBeGreaterThan(after);
+    const [ordinary, done] = await Promise.all([
+      caisson.dispatch({ ...command('sleep', '600'), retries: 0, timeoutMs: 1000 }),
+      caisson.dispatch({ ...command('true'), ...task }),
+    ]);
+    for (const { runId, ended } of [ordinary, done]) {
+      await ended;
+      await caisson.drain(runId); // of no pool, or not late: nothing to take off
+      expect(typesOf(await caisson.events(runId))).not.toContain('timeout.drained');
+    }
+    await expect(caisson.drain('run_none')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+  }, 60_000);
 
   it('has any number of readers, of a run and of the project, and each can leave', async () => {
     const { caisson } = await open(over);

@@ -439,6 +439,27 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     expect((await project.caisson('diff', runId)).stdout).toContain('+kept');
   });
 
+  it('that gets a signal while it starts ends once it serves', async () => {
+    const project = createProject();
+    expect((await project.run('--', 'true')).status).toBe('done');
+    const locking = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    onTestFinished(() => locking.close());
+    locking.exec('BEGIN EXCLUSIVE'); // it cannot have started before this ends
+    const daemon = project.start('up');
+    const ended = finish(daemon);
+    // Bit 0 is SIGHUP, which Node itself leaves alone.
+    const caught = (): RegExpExecArray | null =>
+      /^SigCgt:\s*[0-9a-f]*[13579bdf]$/m.exec(readFileSync(`/proc/${daemon.pid}/status`, 'utf8'));
+    await until('it listens for signals', caught, 60_000);
+    daemon.kill('SIGINT');
+    locking.exec('COMMIT');
+    const { code, stdout, stderr } = await ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('Stopping; the work of its runs is kept. A second signal forces.');
+    expect(stdout).toMatch(/ Ended\.\n$/);
+    expect((await project.caisson('status')).code).toBe(1);
+  });
+
   it('is forced by a second signal', async () => {
     const project = createProject({ config: 'limits: { grace: 10m }\n' });
     const { pid } = await serve(project);

@@ -161,6 +161,29 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect(ending?.data.failure.detail).toMatch(/works in .*, outside of .*moved/);
   });
 
+  it('is settled once when it gave up after the next daemon had found it, and before that one asked it', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 1s }\n' });
+    const { engine, runId, worker } = await leaveWaiting(project, join(project.root, '.caisson'), {
+      onWaiting: (pid) => void process.kill(pid, 'SIGSTOP'), // its time begins when it goes on
+    });
+    const { rooms, hosts, openPost: announce, dispatcher } = engine;
+    let isGoneFirst = false;
+    const adopt: typeof dispatcher.adopt = async (found) => {
+      process.kill(worker, 'SIGCONT');
+      await until('it has given up', () => isGone(worker), 60_000);
+      isGoneFirst = true;
+      await dispatcher.adopt(found);
+    };
+    await recover({ rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt });
+    await dispatcher.active(runId)?.ended;
+    expect([isGoneFirst, engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
+    const events = await expectWhole(project, runId);
+    expect(typesOf(events).filter((type) => type === 'run.adopted')).toHaveLength(1);
+    const { failure } = await show(project, runId);
+    expect(failure).toMatchObject({ reason: 'lost' });
+    expect((await project.caisson('diff', runId)).stdout).toContain('at-used');
+  });
+
   it('is adopted with the next check after an adoption that failed', async () => {
     const project = createProject();
     const { engine, runId, finish: end } = await leaveWaiting(project, join(project.root, '.caisson'));
@@ -189,11 +212,16 @@ async function openNextHost(project: Project, stateDir: string): Promise<Engine>
 }
 
 /** A run whose daemon was killed while its command waits, and this process as the next host of the project. */
-async function leaveWaiting(project: Project, stateDir: string) {
+async function leaveWaiting(
+  project: Project,
+  stateDir: string,
+  { onWaiting }: { onWaiting?: (worker: number) => void } = {},
+) {
   const killed = await serve(project);
   const runId = await detachWaiting(project);
   const files = join(stateDir, `worktrees/${runId}.1/files`);
   await until('it waits', () => existsSync(join(files, 'at-used')), 20_000);
+  onWaiting?.(workerOf(stateDir, runId));
   await killDaemon(killed);
   const engine = await openNextHost(project, stateDir);
   const { host = '' } = engine.ledger.run(runId) ?? {};

@@ -1,6 +1,7 @@
 /** The short form of `npm run test:faults`: a case or two of every kind that is a fault, with a fixed seed. */
 import { describe, expect, it } from 'vitest';
 import { chooseSetting, randomOf } from './harness/choose.ts';
+import { findCut, findRepeatedLines } from './harness/invariants/adopted.ts';
 import { KINDS } from './harness/kinds.ts';
 import { SOAKED, soakOnce } from './harness/kinds/soak.ts';
 import { OptionsError, parseOptions } from './harness/options.ts';
@@ -86,5 +87,26 @@ describe('the fault harness', { timeout: 180_000 }, () => {
     ]);
     expect(table[1]).toEqual(['kill', '2', '2', '2', '0', '0', '0', '1', '1.0', '1.0']);
     expect(formatTable(table).split('\n')).toHaveLength(3);
+  });
+});
+
+describe('the judgement of a run that was adopted', () => {
+  it('finds an event of its worker that is there twice, of any kind, and nothing in what only looks alike', () => {
+    const event = (id: string, at: string, type = 'tool.started' as const) => ({
+      ...{ id, at, type, runId: 'run_a', attempt: 1, data: { callId: 'c1', tool: 'shell' } as never },
+    });
+    const [first, other] = [event('line:run_a.1.4', 'noon'), event('line:run_a.1.5', 'noon')];
+    expect(findRepeatedLines([first, other, event('one', 'later'), event('two', 'later')])).toEqual([]);
+    expect(findRepeatedLines([first, first])).toEqual(['once: a line of the worker is there twice']);
+    expect(findRepeatedLines([first, event('one', 'noon')])).toEqual([
+      'once: tool.started of the worker is there again, by another way',
+    ]);
+  });
+
+  it('finds an answer of the model that was cut off, whatever became of the run', () => {
+    const model = (asked: number, outputTokens: number) =>
+      ({ modelRequests: () => Array.from({ length: asked }), usage: () => ({ outputTokens }) }) as never;
+    expect([findCut(model(0, 0)), findCut(model(3, 3))]).toEqual([[], []]);
+    expect(findCut(model(3, 2))).toEqual(['not-cut-off: 3 requests, 2 whole answers']);
   });
 });

@@ -158,17 +158,19 @@ async function dispatch(
   const request = { ...given.request, ...bounds, ...definedOnly({ idempotencyKey }) };
   const caisson = await door.host.forCaller(caller);
   await door.entrance.record(context.env.incoming, 'dispatch', { request });
-  if (attach === undefined) {
-    const run = describe(await caisson.dispatch(request));
+  const started = async (handle: RunHandle) => {
+    const run = describe(handle);
     await door.entrance.started(context.env.incoming, run);
     return run;
-  }
+  };
+  if (attach === undefined) return started(await caisson.dispatch(request));
   const { id, attachment } = attachments.open(attach);
   try {
     const handle = await caisson.dispatch(request, attachment);
     void handle.ended.catch(() => undefined).finally(() => attachments.end(id));
-    attachments.expectReader(id);
-    return { ...describe(handle), attachment: id };
+    const run = await started(handle);
+    attachments.expectReader(id); // after what may take long: its caller has no answer before
+    return { ...run, attachment: id };
   } catch (error) {
     attachments.drop(id);
     throw error;

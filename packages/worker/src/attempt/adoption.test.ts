@@ -149,6 +149,16 @@ describe('a worker that may be adopted', () => {
     expect(adopted.done).not.toContain('give up');
   });
 
+  it('refuses a host that comes when it has given up: it is about to end', async () => {
+    const { socket, done, loseHost } = await listen({ withinMs: 20, standing: 'alone' });
+    loseHost();
+    await vi.waitFor(() => expect(done).toEqual(['give up']));
+    const late = call(socket, encodeNdjson(CLAIM));
+    await expect.poll(late.text).toContain('\n');
+    expect(parse(late.text())).toEqual({ ok: false, why: 'no host came in time, and this worker ends' });
+    expect(done).toEqual(['give up']);
+  });
+
   it('adopts nobody before its go: it ends with its host', async () => {
     const { socket, done } = await listen({ standing: 'waiting' });
     const host = call(socket, encodeNdjson(CLAIM));

@@ -4,7 +4,7 @@
  *
  *   driven ──host gone──► alone ──a claim──► driven
  *                           ├──the time limit of the attempt──► stopped as by a host, with a result
- *                           └──`withinMs` without a claim──► the sandbox is killed, and the worker exits
+ *                           └──`withinMs` without a claim──► the sandbox is killed, and the worker exits; it refuses a claim
  *
  * AD1  Only who knows the attempt's nonce adopts it, after `go`, and each host has a higher epoch than the one before; the
  *      same host may ask again once its connection is gone.
@@ -58,6 +58,7 @@ export async function openAdoption(
 ): Promise<Adoption> {
   let epoch = FIRST_EPOCH;
   let endWait = (): void => undefined;
+  let hasGivenUp = false;
   const accept = (claim: AdoptionClaim, connection: Socket): void => {
     epoch = claim.epoch;
     endWait();
@@ -77,7 +78,7 @@ export async function openAdoption(
     readClaim(connection, claimMs, (value) => {
       const claim = AdoptionClaim.safeParse(value).data;
       const standing = rooms.control.standing();
-      const why = findRefusal(claim, { nonce: rooms.job.nonce, epoch, standing });
+      const why = findRefusal(claim, { nonce: rooms.job.nonce, epoch, standing, hasGivenUp });
       if (claim === undefined || why !== null) return answer(connection, { ok: false, why: why ?? '' });
       connection.setTimeout(0);
       accept(claim, connection);
@@ -85,7 +86,11 @@ export async function openAdoption(
   );
   const stop = await listenAt(server, socket);
   rooms.control.waitForNext(() => {
-    endWait = limitTime(rooms, withinMs);
+    const giveUp = (): void => {
+      hasGivenUp = true;
+      rooms.control.giveUp();
+    };
+    endWait = limitTime(rooms, withinMs, giveUp);
     if (folder !== undefined) void claimForRun(folder, rooms.job.runId);
   });
   return {
@@ -97,11 +102,15 @@ export async function openAdoption(
 }
 
 /** AD3. Returns a function that ends the wait. */
-function limitTime({ control, job, elapsedMs }: AdoptionRooms, withinMs: number): () => void {
+function limitTime(
+  { control, job, elapsedMs }: AdoptionRooms,
+  withinMs: number,
+  giveUp: () => void,
+): () => void {
   const { wallMs, graceMs } = job;
   const detail = `no end after ${wallMs} ms`;
   const cancels = [
-    systemClock.setTimer(withinMs, () => control.giveUp()),
+    systemClock.setTimer(withinMs, giveUp),
     systemClock.setTimer(Math.max(1, wallMs - elapsedMs()), () =>
       control.stopAs({ reason: 'timeout', graceMs, detail }),
     ),
@@ -124,7 +133,12 @@ async function claimForRun(
 /** AD1 */
 function findRefusal(
   claim: AdoptionClaim | undefined,
-  own: { readonly nonce: string; readonly epoch: number; readonly standing: ReturnType<Control['standing']> },
+  own: {
+    readonly nonce: string;
+    readonly epoch: number;
+    readonly standing: ReturnType<Control['standing']>;
+    readonly hasGivenUp: boolean;
+  },
 ): string | null {
   if (claim === undefined) return 'this is no claim';
   const [theirs, ours] = [Buffer.from(claim.nonce), Buffer.from(own.nonce)];
@@ -132,6 +146,7 @@ function findRefusal(
   if (claim.version !== ADOPTION_VERSION)
     return `this worker speaks version ${ADOPTION_VERSION} of adoption, not ${claim.version}`;
   if (own.standing === 'waiting') return 'nothing has begun yet, and this worker ends with its host';
+  if (own.hasGivenUp) return 'no host came in time, and this worker ends';
   // The host that owns the run in the ledger may ask again when its answer was lost.
   const isNext = claim.epoch > own.epoch || (claim.epoch === own.epoch && own.standing === 'alone');
   return isNext ? null : `epoch ${own.epoch} has this run already`;

@@ -1,5 +1,6 @@
 /** What must be true of a run whose daemons were killed: it went on, its model was not cut off, and all of it is there once. */
 import type { ModelServer } from '@caisson/testkit';
+import type { StoredEvent } from '../../../../packages/engine/src/ledger/index.ts';
 import type { Stage } from '../contract.ts';
 import { checkAll } from './check-all.ts';
 import { verifies } from './proof.ts';
@@ -17,7 +18,8 @@ export async function judgeAdopted({ stage, model, hadBegun }: Adopted): Promise
     ...findLost(stage, hadBegun),
     ...findHoles(stage),
     ...findRepeated(stage),
-    ...findCut(stage, model),
+    ...findRepeatedLines(stage.ledger().read()),
+    ...findCut(model),
     ...(await checkAll(aftermath, { isBrief: true })),
     ...(await verifies.check(aftermath)).map((problem) => `${verifies.name}: ${problem}`),
   ];
@@ -66,9 +68,28 @@ function findRepeated(stage: Stage): string[] {
   ];
 }
 
-/** Each answer has one token, which counts when it was sent to its end. */
-function findCut(stage: Stage, model: ModelServer): string[] {
-  const [asked, answered] = [model.modelRequests().length, model.usage().outputTokens];
-  const isDone = stage.ledger().runs()[0]?.status === 'done';
-  return isDone && asked !== answered ? [`not-cut-off: ${asked} requests, ${answered} whole answers`] : [];
+/**
+ * A line of a worker is one event, whatever its kind and however many daemons have read it: its number is used once, and no
+ * other event says the same at the same time.
+ */
+export function findRepeatedLines(events: readonly LineEvent[]): string[] {
+  const lines = events.filter(({ id }) => id.startsWith('line:'));
+  const ids = new Set(lines.map(({ id }) => id));
+  const says = ({ runId, type, attempt, at, data }: LineEvent): string =>
+    JSON.stringify([runId, type, attempt, at, data]);
+  const said = new Set(lines.map((event) => says(event)));
+  return [
+    ...(ids.size === lines.length ? [] : ['once: a line of the worker is there twice']),
+    ...events
+      .filter((event) => !event.id.startsWith('line:') && said.has(says(event)))
+      .map(({ type }) => `once: ${type} of the worker is there again, by another way`),
+  ];
+}
+
+type LineEvent = Pick<StoredEvent, 'id' | 'runId' | 'type' | 'attempt' | 'at' | 'data'>;
+
+/** Each answer has one token, which counts when it was sent to its end. Who never got its `go` has asked for nothing. */
+export function findCut({ modelRequests, usage }: Pick<ModelServer, 'modelRequests' | 'usage'>): string[] {
+  const [asked, answered] = [modelRequests().length, usage().outputTokens];
+  return asked === answered ? [] : [`not-cut-off: ${asked} requests, ${answered} whole answers`];
 }
