@@ -15,6 +15,7 @@ import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatRepairs, formatReport } from '../format-doctor.ts';
 import { showProgress, showStep } from '../show-progress.ts';
 import { VERSION } from '../version.ts';
+import { keepYoungSpaceSmall } from '../young-space.ts';
 
 export const command = defineCommand({
   usage: '[--repair] [--quick] [--accept-ledger]',
@@ -45,6 +46,7 @@ export const command = defineCommand({
     },
   ],
   async run({ options, output }) {
+    keepYoungSpaceSmall();
     const { config, report } = await examineConfig({ flags: { state: options['state-dir'] } });
     const { stateDir, folders, runtimes } = config;
     const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };

@@ -7,6 +7,7 @@ import { printWarnings } from '../print-warnings.ts';
 import { readDuration } from '../read-duration.ts';
 import { showProgress } from '../show-progress.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
+import { keepYoungSpaceSmall } from '../young-space.ts';
 
 const INDENT = 2;
 const HELD_BACK_HINT =
@@ -54,8 +55,9 @@ export const command = defineCommand({
     { line: 'caisson gc --all --older-than 0s', says: 'Keep only runs under way, and work you do not have.' },
     { line: 'caisson gc --held-back --older-than 30d', says: 'Delete also old work that was never fetched.' },
   ],
-  run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async (caisson) => {
+  run: ({ options, output }) => {
+    keepYoungSpaceSmall();
+    return withCaissonToRead(options['state-dir'], output, async (caisson) => {
       printWarnings(caisson, output);
       const older =
         options['older-than'] === undefined
@@ -74,7 +76,8 @@ export const command = defineCommand({
         format(report).flatMap((one) => wrapLine(one, output.wrapColumns(), INDENT)),
       );
       return EXIT_CODES.finished;
-    }),
+    });
+  },
 });
 
 function format(report: GarbageReport): string[] {

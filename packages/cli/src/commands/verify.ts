@@ -26,6 +26,7 @@ import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { describeEvery, verifyEvery } from '../verify-every.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
+import { keepYoungSpaceSmall } from '../young-space.ts';
 
 const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
   ok: EXIT_CODES.finished,
@@ -64,6 +65,7 @@ export const command = defineCommand({
       ...(options.key === undefined ? {} : { trustedKeys: [readKey(options.key)] }),
       ...(options.witness === undefined ? {} : { witness: readWitness(options.witness) }),
     };
+    if (options.all === true) keepYoungSpaceSmall();
     if (options.all === true) return await verifyAll(options['state-dir'], how, output);
     const isFile =
       given.includes('/') || given.includes('.') || (existsSync(given) && !given.startsWith('run_'));

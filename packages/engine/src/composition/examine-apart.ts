@@ -17,7 +17,10 @@ async function examineApart(workerData: {
   readonly stateDir: string;
   readonly cwd: string;
 }): Promise<Examination> {
-  const thread = new Worker(bundlePath('examine-thread.mjs'), { workerData, execArgv: [], name: 'doctor' });
+  // V8 would make room for ever more young objects, as the examination makes many and is long.
+  const resourceLimits = { maxYoungGenerationSizeMb: 16 };
+  const options = { workerData, execArgv: [], resourceLimits, name: 'doctor' };
+  const thread = new Worker(bundlePath('examine-thread.mjs'), options);
   const found = await new Promise<Examination>((resolve, reject) => {
     thread.on('message', resolve).on('error', reject);
     thread.on('exit', () => reject(new Error('the examination ended early')));

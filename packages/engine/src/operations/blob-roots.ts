@@ -4,7 +4,7 @@ import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { listSealedArtefacts } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
-import { DigestMarks, DigestSet, toProblem, type BlobProblem, type Digests } from '../store/index.ts';
+import { DigestSet, toProblem, type BlobProblem } from '../store/index.ts';
 import { rememberForgotten } from './run-forgotten.ts';
 import { listNamedBlobs, listResultBlobs, type NeededBlob } from './run-blobs.ts';
 
@@ -19,8 +19,6 @@ type Rooms = Pick<Engine, 'ledger' | 'store' | 'registry' | 'clock'>;
 /** Called with each blob that must exist, once, with the first run that needs it; progress is counted in events. */
 export interface SurveyOptions {
   onNeeded?(blob: NeededBlob): Promise<void>;
-  /** The roots are only what must exist: who removes nothing does not have to remember the rest. */
-  readonly isOnlyNeeded?: boolean;
   onProgress?(done: number, total: number): void;
 }
 
@@ -42,14 +40,17 @@ export function startGrace(rooms: Rooms): () => number {
   return () => ageMs + rooms.clock.wallMs() - startedMs;
 }
 
-/** The blobs in the store that are needed. */
-export interface BlobSurvey {
+/** Takes what a survey finds. */
+export interface FoundRoots {
   /** Every digest that may still be needed, and some that are not of a blob. */
-  readonly roots: DigestSet;
+  add(digest: string): void;
+  /** What must exist; false when it was found before. */
+  need(digest: string): boolean;
+}
+
+export interface BlobSurvey {
   /** The roots that are bundles. */
   readonly bundles: ReadonlySet<string>;
-  /** What must exist. */
-  readonly needed: Digests;
   /** False when a damaged result may name blobs that are not among the roots: then none may be removed. */
   readonly isComplete: boolean;
 }
@@ -57,14 +58,15 @@ export interface BlobSurvey {
 /**
  * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
  * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry. The seal
- * names it if the result is damaged. The ledger is walked through, and of each blob no more than its digest is kept.
+ * names it if the result is damaged. The ledger is walked through, and nothing of a blob is kept here.
  */
 export async function surveyBlobs(
   rooms: Pick<Rooms, 'ledger' | 'store' | 'registry'>,
-  { onNeeded, onProgress, isOnlyNeeded = false }: SurveyOptions = {},
+  roots: FoundRoots,
+  { onNeeded, onProgress }: SurveyOptions = {},
 ): Promise<BlobSurvey> {
   const { ledger, store, registry } = rooms;
-  const survey = new Survey({ isOnlyNeeded });
+  const survey = new Survey(roots);
   const total = ledger.lastOffset();
   const report = async (): Promise<void> => {
     for (const blob of survey.takeNew()) await onNeeded?.(blob);
@@ -81,28 +83,27 @@ export async function surveyBlobs(
     if (event.offset % EVENTS_IN_TURN === 0) await shareTurn();
   }
   await report();
-  for (const entry of ledger.kv.list('roots')) survey.roots.add(entry.key);
+  for (const entry of ledger.kv.list('roots')) roots.add(entry.key);
   return survey;
 }
 
 /** The blobs of one run: its request, its result, its outputs and its evidence. */
 export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<DigestSet> {
-  const survey = new Survey();
+  const own = new DigestSet();
+  const survey = new Survey({ add: (digest) => void own.add(digest), need: (digest) => own.add(digest) });
   for (const event of ledger.read({ runId })) await survey.addEvent(store, event, ['resolved']);
-  return survey.roots;
+  return own;
 }
 
 class Survey implements BlobSurvey {
-  readonly roots = new DigestSet();
   readonly bundles = new Set<string>();
-  readonly needed = new DigestMarks(this.roots);
-  readonly #isOnlyNeeded: boolean;
+  readonly #roots: FoundRoots;
   #new: NeededBlob[] = [];
   /** Runs whose result cannot be read, until their seal says what it names. */
   readonly #unread = new Map<string | null, BlobProblem['kind']>();
 
-  constructor({ isOnlyNeeded = false }: Pick<SurveyOptions, 'isOnlyNeeded'> = {}) {
-    this.#isOnlyNeeded = isOnlyNeeded;
+  constructor(roots: FoundRoots) {
+    this.#roots = roots;
   }
 
   /** What a missing result names cannot be found any more. */
@@ -112,7 +113,7 @@ class Survey implements BlobSurvey {
 
   need(blob: NeededBlob): void {
     if (blob.isBundle === true) this.bundles.add(blob.digest);
-    if (this.needed.add(blob.digest)) this.#new.push(blob);
+    if (this.#roots.need(blob.digest)) this.#new.push(blob);
   }
 
   /** What was not needed before, and is not taken yet. */
@@ -139,7 +140,7 @@ class Survey implements BlobSurvey {
   /** Everything in the text that has the form of a digest. */
   #addNamed(text: string): ReadonlySet<string> {
     const named = new Set(text.match(/\b[0-9a-f]{64}\b/g));
-    if (!this.#isOnlyNeeded) for (const digest of named) this.roots.add(digest);
+    for (const digest of named) this.#roots.add(digest);
     return named;
   }
 

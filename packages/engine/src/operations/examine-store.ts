@@ -6,7 +6,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import {
-  DigestSet,
+  DigestTags,
   inspectBlob,
   openLocalStore,
   throwUnlessProblem,
@@ -18,6 +18,8 @@ import { nameFirst } from './name-first.ts';
 import type { NeededBlob } from './run-blobs.ts';
 
 const ID = 'store';
+/** The one mark of a blob. */
+const SEEN = 1;
 
 export interface StoreOptions {
   /** Only check that the blobs exist, without reading them. */
@@ -60,16 +62,21 @@ export async function findProblems(
   const store = openLocalStore(join(stateDir, 'store'));
   const registry = openRegistry({ folder: join(stateDir, 'registry'), store, clock: systemClock });
   const problems: NeededProblem[] = [];
-  const inspected = new DigestSet();
+  const seen = new DigestTags();
+  const isNew = (digest: string): boolean => seen.add(digest, SEEN) === 0;
   const inspect = async (blob: NeededBlob): Promise<void> => {
-    if (!inspected.add(blob.digest)) return;
     const problem = await inspectBlob(store, blob.digest, isQuick === true ? { isQuick } : {});
     if (problem !== null) problems.push({ ...problem, runId: blob.runId, what: blob.what });
-    else if (blob.isBundle === true) for (const file of await listFiles(store, blob)) await inspect(file);
+    else if (blob.isBundle === true)
+      for (const file of await listFiles(store, blob)) if (isNew(file.digest)) await inspect(file);
   };
-  const how = { onNeeded: inspect, isOnlyNeeded: true, ...definedOnly({ onProgress }) };
-  await surveyBlobs({ ledger, store, registry }, how);
-  return { count: inspected.size, problems };
+  // Only what must exist is looked at.
+  const roots = { add: () => undefined, need: isNew };
+  await surveyBlobs({ ledger, store, registry }, roots, {
+    onNeeded: inspect,
+    ...definedOnly({ onProgress }),
+  });
+  return { count: seen.size, problems };
 }
 
 async function listFiles(store: Store, { digest, runId, what }: NeededBlob): Promise<NeededBlob[]> {

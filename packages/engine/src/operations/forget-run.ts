@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../attempt/index.ts';
 import type { RunRow } from '../ledger/index.ts';
-import { DigestSet } from '../store/index.ts';
+import { HeldRoots, type DigestSet } from '../store/index.ts';
 import { listOwnBlobs, startGrace, surveyBlobs } from './blob-roots.ts';
 import { forgetBranch } from './branches.ts';
 import { RunNotEndedError } from './continue-run.ts';
@@ -53,10 +53,12 @@ export async function forgetContents(engine: Engine, { runId, attempt: attempts 
 /** While other runs are under way, blobs as young as they are may be theirs too, and are left to the next gc. */
 async function removeBlobs(engine: Engine, own: DigestSet): Promise<void> {
   const findGrace = startGrace(engine);
-  const { roots } = await surveyBlobs(engine);
-  const kept = new DigestSet();
-  for await (const digest of engine.store.listBlobs())
-    if (roots.has(digest) || !own.has(digest)) kept.add(digest);
-  // Everything that stays is named one by one, so no bundle, which might be damaged, is followed.
+  const roots = await HeldRoots.list(engine.store);
+  await surveyBlobs(engine, roots);
+  // Everything else stays, so what a damaged bundle reaches does not matter. What is missing is of no interest here.
+  const kept = {
+    has: (digest: string) => roots.has(digest) || !own.has(digest),
+    [Symbol.iterator]: () => [].values(),
+  };
   await engine.store.gc(kept, { graceMs: findGrace(), bundles: new Set() });
 }

@@ -3,7 +3,7 @@ import { BusTopic } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
-import type { BlobProblem } from '../store/index.ts';
+import { HeldRoots, type BlobProblem } from '../store/index.ts';
 import { startGrace, surveyBlobs, type SurveyOptions } from './blob-roots.ts';
 
 /** How many problems are reported one by one. */
@@ -22,7 +22,9 @@ export async function sweepStore(
   options: Pick<SurveyOptions, 'onProgress'> = {},
 ): Promise<SweptStore> {
   const findGrace = startGrace(engine);
-  const { roots, bundles, needed, isComplete } = await surveyBlobs(engine, options);
+  const roots = await HeldRoots.list(engine.store);
+  const { bundles, isComplete } = await surveyBlobs(engine, roots, options);
+  const needed = { has: (digest: string) => roots.isNeeded(digest) };
   const lost = describeLoss(engine);
   const isKept = lost !== null || !isComplete;
   const ageMs = isKept ? Infinity : Math.max(graceMs, findGrace());

@@ -69,6 +69,14 @@ export interface Digests {
   has(digest: string): boolean;
 }
 
+/** Roots of which not all are known by name: those that are listed are looked for, if the store does not list them. */
+export interface Roots extends Digests, Iterable<string> {}
+
+export interface ListBlobsOptions {
+  /** Leave out a folder that cannot be listed, and name also what is there under other names, or only for a moment. */
+  readonly isTolerant?: boolean;
+}
+
 export interface GcReport {
   readonly keptBlobs: number;
   /** Unreachable, but younger than the grace period. */
@@ -114,7 +122,7 @@ export interface Store {
   /** Writes the bundle to a folder that is absent or empty; on failure the folder is as it was. */
   materialise(hash: string, targetFolder: string, options?: MaterialiseOptions): Promise<BundleRef>;
   /** The digest of every blob that is here now, in no order; content is not read. */
-  listBlobs(): AsyncIterable<string>;
+  listBlobs(options?: ListBlobsOptions): AsyncIterable<string>;
   /** Removes every blob that no root reaches. A root is the digest of a blob or the hash of a bundle. */
-  gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport>;
+  gc(roots: Iterable<string> | Roots, options: GcOptions): Promise<GcReport>;
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { DigestMarks, DigestSet } from './digest-set.ts';
+import { DigestSet } from './digest-set.ts';
 import { InvalidDigestError } from './errors.ts';
 
 const digests = (count: number, from = 0): string[] =>
@@ -27,17 +27,6 @@ it('a digest takes less than 50 bytes', async () => {
   // What is collected is given back a moment later, by another thread.
   await expect.poll(() => (measureBuffers() - before) / set.size, { timeout: 10_000 }).toBeLessThan(50);
   expect(set.size).toBe(200_000);
-});
-
-it('marks some digests of a set, also such as are added to it later', () => {
-  const [given, later] = [digests(3000), digests(3000, 3000)];
-  const set = new DigestSet(given);
-  const marks = new DigestMarks(set);
-  expect([marks.add(given[5] ?? ''), marks.add(given[5] ?? '')]).toEqual([true, false]);
-  for (const digest of later) set.add(digest);
-  expect(marks.add(later[2999] ?? '')).toBe(true);
-  expect([...set].filter((digest) => marks.has(digest))).toEqual([given[5], later[2999]]);
-  expect(marks.has('f'.repeat(64))).toBe(false);
 });
 
 /** Without what only waits to be collected, such as the buffers that a set has outgrown. */

@@ -1,6 +1,8 @@
 export * from './contract.ts';
-export { DigestMarks, DigestSet } from './digest-set.ts';
+export { DigestSet } from './digest-set.ts';
+export { DigestTags } from './digest-tags.ts';
 export * from './errors.ts';
+export { HeldRoots } from './held-roots.ts';
 export { inspectBlob, throwUnlessProblem, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';
 export { openMirroredStore, type MirroredStore } from './mirrored-store.ts';

@@ -12,7 +12,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { removeFileSync, shareTurn } from '@caisson/ground';
 
-import type { BlobProblem, Digests, GcOptions, GcReport } from './contract.ts';
+import type { BlobProblem, Digests, GcOptions, GcReport, Roots } from './contract.ts';
 import { toProblem } from './inspect-blob.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
@@ -37,7 +37,7 @@ const MAX_PACKS = 64;
 
 export async function collectLocalGarbage(
   blobs: LocalBlobs,
-  roots: Iterable<string>,
+  roots: Iterable<string> | Roots,
   options: GcOptions,
 ): Promise<GcReport> {
   const collection = new Collection(blobs, options);

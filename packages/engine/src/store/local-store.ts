@@ -9,14 +9,17 @@ import type {
   BundleRef,
   GcOptions,
   GcReport,
+  ListBlobsOptions,
   MaterialiseOptions,
   PutBundleOptions,
+  Roots,
   Store,
 } from './contract.ts';
 import { StoreAccessError } from './errors.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { collectLocalGarbage } from './local-gc.ts';
 import { createLayout } from './local-layout.ts';
+import { listHeld } from './list-held.ts';
 import { LocalReader } from './local-reader.ts';
 import { materialiseBundle } from './materialise.ts';
 import { putBundleLocally } from './put-bundle.ts';
@@ -82,11 +85,11 @@ class FolderStore implements LocalStore {
     }
   }
 
-  async *listBlobs(): AsyncGenerator<string> {
-    yield* this.#blobs.list();
+  async *listBlobs({ isTolerant = false }: ListBlobsOptions = {}): AsyncGenerator<string> {
+    yield* isTolerant ? listHeld(this.#blobs) : this.#blobs.list();
   }
 
-  gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
+  gc(roots: Iterable<string> | Roots, options: GcOptions): Promise<GcReport> {
     return collectLocalGarbage(this.#blobs, roots, options);
   }
 

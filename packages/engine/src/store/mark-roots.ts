@@ -1,8 +1,8 @@
 import { shareTurn } from '@caisson/ground';
 
 import { looksLikeManifest, MAX_MANIFEST_BYTES, parseManifest } from './bundle-manifest.ts';
-import type { BlobProblem, Digests, GcOptions } from './contract.ts';
-import { DigestMarks, DigestSet } from './digest-set.ts';
+import type { BlobProblem, Digests, GcOptions, Roots } from './contract.ts';
+import { DigestSet } from './digest-set.ts';
 import { toProblem } from './inspect-blob.ts';
 
 /** What gc needs to follow a root. */
@@ -32,22 +32,20 @@ export interface Marked {
  */
 export async function markRoots(
   reader: RootReader,
-  roots: Iterable<string>,
+  roots: Iterable<string> | Roots,
   options: Pick<GcOptions, 'bundles' | 'needed' | 'signal'> = {},
 ): Promise<Marked> {
-  // There may be millions: they are not copied.
-  const given = roots instanceof DigestSet ? roots : new DigestSet(roots);
+  const given = 'has' in roots ? roots : new DigestSet(roots);
   const marking = new Marking(reader, options);
-  const seen = new DigestMarks(given);
   for await (const digest of reader.list()) {
     await shareTurn(options.signal);
-    if (given.has(digest) && seen.add(digest)) await marking.follow(digest);
+    if (given.has(digest)) await marking.follow(digest);
   }
   let count = 0;
   for (const root of given) {
     count += 1;
     if (count % ROOTS_IN_TURN === 0) await shareTurn(options.signal);
-    if (!seen.has(root) && marking.isNeeded(root)) await marking.follow(root);
+    if (marking.isNeeded(root)) await marking.follow(root);
   }
   const { reached, missing, problems, isComplete } = marking;
   const live = { has: (digest: string) => given.has(digest) || reached.has(digest) };
@@ -62,12 +60,17 @@ class Marking {
   readonly #options: Pick<GcOptions, 'bundles' | 'needed'>;
   readonly reached = new DigestSet();
   readonly missing = new Set<string>();
-  readonly problems: BlobProblem[] = [];
+  /** One for each root, however often it is found. */
+  readonly #problems = new Map<string, BlobProblem>();
   isComplete = true;
 
   constructor(reader: RootReader, options: Pick<GcOptions, 'bundles' | 'needed'>) {
     this.#reader = reader;
     this.#options = options;
+  }
+
+  get problems(): readonly BlobProblem[] {
+    return [...this.#problems.values()];
   }
 
   isNeeded(digest: string): boolean {
@@ -86,7 +89,7 @@ class Marking {
         if (this.isNeeded(digest) && (await this.#reader.findSize(digest)) === null) this.missing.add(digest);
       }
     } catch (error) {
-      this.problems.push(toProblem(root, error));
+      this.#problems.set(root, toProblem(root, error));
       this.isComplete &&= bundles !== undefined && !bundles.has(root);
     }
   }

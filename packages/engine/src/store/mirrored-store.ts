@@ -18,8 +18,10 @@ import type {
   BundleRef,
   GcOptions,
   GcReport,
+  ListBlobsOptions,
   MaterialiseOptions,
   PutBundleOptions,
+  Roots,
   Store,
 } from './contract.ts';
 import { forEachOf } from '../platform/index.ts';
@@ -126,12 +128,12 @@ class LocalWithRemote implements MirroredStore {
   }
 
   /** Here only: the bucket may be shared with projects whose roots we do not know. */
-  gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
+  gc(roots: Iterable<string> | Roots, options: GcOptions): Promise<GcReport> {
     return this.#local.gc(roots, options);
   }
 
-  listBlobs(): AsyncIterable<string> {
-    return this.#local.listBlobs();
+  listBlobs(options?: ListBlobsOptions): AsyncIterable<string> {
+    return this.#local.listBlobs(options);
   }
 
   async restore(digest: string): Promise<boolean> {

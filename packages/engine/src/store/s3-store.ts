@@ -18,6 +18,7 @@ import type {
   GcReport,
   MaterialiseOptions,
   PutBundleOptions,
+  Roots,
   Store,
 } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
@@ -108,7 +109,7 @@ class S3Store implements Store {
     for await (const { key } of this.#objects.list(this.#prefix)) yield key.slice(this.#prefix.length);
   }
 
-  async gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
+  async gc(roots: Iterable<string> | Roots, options: GcOptions): Promise<GcReport> {
     const { live, missing, problems, isComplete } = await markRoots(
       {
         list: () => this.listBlobs(),
