@@ -70,7 +70,7 @@ it('counts all attempts of a run against its caps', async () => {
 
 it('lets several runs at once share the day, and stops them where it is spent', async () => {
   const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const step = { tool: { intent: 'run-command' as const, command: 'sleep 0.3' }, usage };
+  const step = { tool: { intent: 'run-command' as const, command: 'sleep 0.6' }, usage };
   const server = await startModelServer({ apiKey: KEY, script: Array.from({ length: 9 }, () => step) });
   onTestFinished(() => server.stop());
   const project = open(server, 'budget: { perDayUsd: 2 }\nlimits: { concurrency: 8 }\n');
