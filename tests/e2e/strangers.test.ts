@@ -58,7 +58,7 @@ describe('a daemon on TCP', { timeout: 180_000 }, () => {
 
   // Only root can become another user: elsewhere it is reported as not run.
   it.runIf(isRoot)(
-    'gives another user of the machine neither its socket, its files nor, without a token, an answer',
+    'gives another user of the machine neither its socket, its files nor an answer',
     async () => {
       const project = createOpenProject();
       const { url } = await openHttp(project, 'admin');
@@ -79,7 +79,7 @@ describe('a daemon on TCP', { timeout: 180_000 }, () => {
       connect($s, pack_sockaddr_in($port, inet_aton("127.0.0.1"))) or die;
       syswrite $s, "GET $path HTTP/1.0\\r\\nHost: 127.0.0.1:$port\\r\\n\\r\\n"; print <$s>;`;
       for (const path of ['/v1/runs', '/v1/hello', '/v1/status', '/v1/events?after=0', '/v1/session'])
-        expect(await asStranger(ask, new URL(url).port, path)).toMatch(/^HTTP\/1\.1 401 /);
+        expect(await asStranger(ask, new URL(url).port, path)).toBe('');
     },
   );
 });

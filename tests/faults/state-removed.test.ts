@@ -10,13 +10,19 @@ describe('a state folder that is removed during a run', { timeout: 60_000 }, () 
     [
       'the folder',
       [],
-      (project: Project) => rmSync(join(project.root, '.caisson'), { recursive: true, force: true }),
+      (project: Project) =>
+        rmSync(join(project.root, '.caisson'), { recursive: true, force: true, maxRetries: 20 }),
     ],
-    ['the whole project', [], (project: Project) => rmSync(project.root, { recursive: true, force: true })],
+    [
+      'the whole project',
+      [],
+      (project: Project) => rmSync(project.root, { recursive: true, force: true, maxRetries: 20 }),
+    ],
     [
       'the folder, of a run without a sandbox',
       ['--sandbox', 'none'],
-      (project: Project) => rmSync(join(project.root, '.caisson'), { recursive: true, force: true }),
+      (project: Project) =>
+        rmSync(join(project.root, '.caisson'), { recursive: true, force: true, maxRetries: 20 }),
     ],
     ['the ledger alone', [], (project: Project) => rmSync(join(project.root, '.caisson/ledger.db'))],
   ])('ends the run loudly: %s', async (_what, options, remove) => {
@@ -37,7 +43,7 @@ describe('a state folder that is removed during a run', { timeout: 60_000 }, () 
   it('leaves no new folder where the project was', async () => {
     const project = createProject();
     const { child } = await startSleeper(project, []);
-    rmSync(project.root, { recursive: true, force: true });
+    rmSync(project.root, { recursive: true, force: true, maxRetries: 20 });
     await finish(child);
     expect(existsSync(project.root)).toBe(false);
   });

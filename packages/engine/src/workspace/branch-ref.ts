@@ -14,7 +14,13 @@ import { readRefFiles } from '@caisson/ground';
 import { custodyGit, swapRef } from './custody.ts';
 import type { Workspaces } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
-import { findRepository, NAMESPACE, type UserFolders } from './locate-repository.ts';
+import {
+  findRepository,
+  listRefs,
+  NAMESPACE,
+  type Repository,
+  type UserFolders,
+} from './locate-repository.ts';
 import { placeCache } from './remote-cache.ts';
 
 export interface PlannedBranch {
@@ -59,23 +65,23 @@ export async function findBranch(
   // A branch without a commit yet is in no list; creating it would give the user's files a history.
   if (standing.kind === 'free' && repository.headRef === `refs/heads/${name}`)
     return { kind: 'taken', name, commit: null, checkedOutIn: repository.top };
-  const other = standing.kind === 'free' ? await findOther(repository.commonDir, name) : null;
+  const other = standing.kind === 'free' ? await findOther(repository, name) : null;
   return other === null ? standing : { kind: 'ambiguous', other };
 }
 
 /** What else git finds by this name: who writes `origin/main` would get the branch of that name. */
-async function findOther(gitDir: string, name: string): Promise<string | null> {
-  const git = custodyGit(gitDir);
-  const urls = ['config', '--name-only', '--get-regexp', '^remote\\..*\\.url$'];
-  const named = (await git.run(urls, { okExitCodes: [0, 1] })).stdout.toString('utf8').split('\n');
-  const remotes = named.filter(Boolean).map((key) => key.slice('remote.'.length, -'.url'.length));
+async function findOther(repository: Repository, name: string): Promise<string | null> {
+  const remotes = [...repository.config.keys()].flatMap((key) => REMOTE_URL.exec(key)?.[1] ?? []);
   const remote = remotes.find((each) => name === each || name.startsWith(`${each}/`));
   if (remote !== undefined) return `the remote ${remote}`;
   const exact = [`refs/${name}`, `refs/tags/${name}`];
-  const given = ['--format=%(refname)', ...exact, `refs/remotes/${name}`];
-  const found = (await git.text(['for-each-ref', ...given])).split('\n').filter(Boolean);
-  return found.find((ref) => exact.includes(ref) || ref.startsWith('refs/remotes/')) ?? null;
+  const ofRemote = `refs/remotes/${name}`;
+  const isMeant = (ref: string): boolean =>
+    exact.includes(ref) || ref === ofRemote || ref.startsWith(`${ofRemote}/`);
+  return (await listRefs(repository)).find((ref) => isMeant(ref.name))?.name ?? null;
 }
+
+const REMOTE_URL = /^remote\.(.+)\.url$/;
 
 /** Whether a branch or tag, also of a remote, has the commit in its history. */
 export async function isInHistory(repository: string, commit: string): Promise<boolean> {
