@@ -1,9 +1,18 @@
 #!/usr/bin/env node
 // An ACP agent that asks its model and waits for the answer, which never comes.
-import { get } from 'node:http';
+import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 
-const ask = () => get(`${process.env.MODEL_URL}/v1/messages`, () => undefined).on('error', ask);
+const CALL = JSON.stringify({ model: 'none', max_tokens: 1, stream: true, messages: [] });
+const HOW = { method: 'POST', headers: { 'content-type': 'application/json' } };
+const ask = () =>
+  request(`${process.env.MODEL_URL}/v1/messages`, HOW, ({ statusCode }) => {
+    process.stderr.write(`answered with ${statusCode}, where no answer was expected\n`);
+    process.exitCode = 1;
+    process.stdin.destroy();
+  })
+    .on('error', ask)
+    .end(CALL);
 const METHODS = {
   initialize: () => ({ protocolVersion: 1, agentCapabilities: {} }),
   'session/new': () => ({ sessionId: 's1' }),
