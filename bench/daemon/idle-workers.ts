@@ -28,6 +28,8 @@ const COMMAND: DispatchRequest = {
 };
 const AGENT: DispatchRequest = { runtime: 'waiting', task: 'wait', timeoutMs };
 
+type Run = Awaited<ReturnType<Caisson['dispatch']>>;
+
 export async function measureIdleWorkers(): Promise<BenchRow[]> {
   const commands = createScratch('idle-workers');
   const agents = createScratch('idle-agents');
@@ -60,20 +62,28 @@ async function measureIdle(
   try {
     const alone = await watchCpu();
     const runs = await Promise.all(Array.from({ length: WORKERS }, () => caisson.dispatch(request)));
-    let endedEarly = 0;
-    for (const run of runs) void run.ended.finally(() => (endedEarly += 1));
-    await Promise.all(runs.map(hasStarted));
-    await areWaiting();
-    await setTimeout(WORKERS_SETTLE_MS);
-    const before = readChildrenCpuMs();
-    const [beside, after] = [await watchCpu(), readChildrenCpuMs()];
-    if (endedEarly > 0) throw new Error(`${endedEarly} of ${WORKERS} workers ended while they were watched`);
+    const watched = watchIdle(runs, areWaiting);
+    const { beside, before, after } = await Promise.race([watched, ...runs.map(refuseEnding)]);
     for (const run of runs) run.cancel({ force: true });
     await Promise.all(runs.map((run) => run.ended));
     return [idleRow(what, (beside - alone) / WORKERS), workerRow(what, before, after)];
   } finally {
     await caisson.close();
   }
+}
+
+async function watchIdle(runs: readonly Run[], areWaiting: () => Promise<unknown>) {
+  await Promise.all(runs.map(hasStarted));
+  await areWaiting();
+  await setTimeout(WORKERS_SETTLE_MS);
+  const before = readChildrenCpuMs();
+  return { before, beside: await watchCpu(), after: readChildrenCpuMs() };
+}
+
+/** A worker that ends while it is watched, or before, makes the figures worthless. */
+async function refuseEnding(run: Run): Promise<never> {
+  const { status, failure } = await run.ended;
+  throw new Error(`a worker ended before the watch was over: ${status}, ${failure?.detail ?? 'no reason'}`);
 }
 
 /** Percent of one core that this process uses; what was under way before has ended by then. */
@@ -93,7 +103,7 @@ function readChildrenCpuMs(): Map<string, number> {
   return new Map(pids.map((pid) => [pid, readCpuMs(pid)]));
 }
 
-async function hasStarted(run: Awaited<ReturnType<Caisson['dispatch']>>): Promise<void> {
+async function hasStarted(run: Run): Promise<void> {
   for await (const event of run.events()) if (event.type === 'dispatch.started') return;
 }
 

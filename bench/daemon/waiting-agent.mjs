@@ -4,7 +4,8 @@ import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 
 const CALL = JSON.stringify({ model: 'none', max_tokens: 1, stream: true, messages: [] });
-const HOW = { method: 'POST', headers: { 'content-type': 'application/json' } };
+const HEADERS = { 'content-type': 'application/json', 'x-api-key': process.env.MODEL_KEY };
+const HOW = { method: 'POST', headers: HEADERS };
 const ask = () =>
   request(`${process.env.MODEL_URL}/v1/messages`, HOW, ({ statusCode }) => {
     process.stderr.write(`answered with ${statusCode}, where no answer was expected\n`);

@@ -47,7 +47,8 @@ export function prepareAgents({ root, project, env }: Scratch, url: string): voi
   copyFileSync(PROGRAM, program);
   chmodSync(program, 0o755);
   writeFileSync(join(root, 'key'), 'sk-bench-0123456789abcdef0123', { mode: 0o600 });
-  const settings = '{ protocol: acp, api: anthropic-messages, env: { MODEL_URL: "{endpoint}" } }';
+  const variables = '{ MODEL_URL: "{endpoint}", MODEL_KEY: "{key}" }';
+  const settings = `{ protocol: acp, api: anthropic-messages, env: ${variables} }`;
   const place = `bin: ./waiting-agent.mjs, endpoint: "${url}", apiKey: "file:${join(root, 'key')}", model: "none"`;
   writeFileSync(join(project, 'caisson.yaml'), `runtimes:\n  waiting: { ${place}, settings: ${settings} }\n`);
   const git = ['-c', 'user.name=B', '-c', 'user.email=b@example.invalid'];
