@@ -78,6 +78,20 @@ test('an order to stop at once ends the draining, and a longer drain changes not
   await life.ended;
 });
 
+test('a shorter drain ends the draining earlier, also from a clock that was set meanwhile', async () => {
+  const { life, clock, end, log } = open();
+  life.stop({ drainMs: 600_000 });
+  await turn();
+  clock.stepWall(3_600_000);
+  life.stop({ drainMs: 1000 });
+  expect(life.drainsUntilMs()).toBe(3_601_000);
+  clock.advance(1000);
+  await turn();
+  expect([life.phase(), log]).toEqual(['stopping', ['stop']]);
+  end();
+  await life.ended;
+});
+
 test('force kills what does not stop by itself', async () => {
   const { life, log } = open();
   life.stop({ now: true });
