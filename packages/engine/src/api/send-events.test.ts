@@ -99,3 +99,19 @@ test('of a reader that does not read nothing more is fetched, and it goes on whe
     Array.from({ length: total }, (_, index) => index + 1),
   );
 });
+
+test('the end is written at once, however lately something was written', async () => {
+  let goOn = (): void => undefined;
+  const isFirstRead = new Promise<void>((resolve) => (goOn = resolve));
+  const stage = await openStage(1, async function* () {
+    yield event(1);
+    await isFirstRead;
+    vi.useFakeTimers({ toFake: ['setTimeout'] }); // no beat ends any more
+    yield event(2);
+  });
+  onTestFinished(() => void vi.useRealTimers());
+  await vi.waitFor(() => expect(stage.written[0]?.join('')).toContain('id: 1'), { interval: 5 });
+  goOn();
+  const [stream] = stage.streams;
+  expect(idsOf(stream === undefined ? '' : await readAll(stream))).toEqual([1, 2]);
+});

@@ -5,6 +5,7 @@
  * SE2  An event is made text once, for however many readers.
  * SE3  Readers share the turns of the event loop (`shareTurn`): a hundred hold it no longer than one.
  * SE4  Of a reader that does not read nothing is fetched: it holds one batch, and the feed counts what it loses.
+ * SE5  The end of all parts is written at once, with what is there: a command that follows a run ends with the run.
  */
 import type { ServerResponse } from 'node:http';
 import { shareTurn } from '@caisson/ground';
@@ -48,6 +49,8 @@ class Batch {
   #text = '';
   #inThisTurn = 0;
   #isFetching = false;
+  /** What is added is going to be written. */
+  #isDue = false;
   /** Not before, in the time of `performance.now()`. */
   #nextAtMs = 0;
 
@@ -68,7 +71,7 @@ class Batch {
   /** Resolves when the next part may be fetched. */
   async add(part: string): Promise<void> {
     if (this.#response.writableNeedDrain) await drained(this.#response);
-    if (this.#text === '') await this.#begin();
+    if (!this.#isDue) void this.#writeLater();
     this.#text += part;
     this.#inThisTurn += 1;
     if (this.#text.length >= MAX_CHARS) this.write();
@@ -80,7 +83,9 @@ class Batch {
     this.#text = '';
   }
 
-  async #begin(): Promise<void> {
+  /** What comes meanwhile is written with it. Nobody waits for this: SE5. */
+  async #writeLater(): Promise<void> {
+    this.#isDue = true;
     const waitMs = this.#nextAtMs - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     await this.#share();
@@ -93,9 +98,10 @@ class Batch {
   }
 
   readonly #writeWhenAlone = (): void => {
-    if (this.#text === '') return;
-    if (!this.#isFetching && !this.#response.writableNeedDrain)
+    if (this.#text !== '' && !this.#isFetching && !this.#response.writableNeedDrain)
       return void setImmediate(this.#writeWhenAlone);
+    this.#isDue = false;
+    if (this.#text === '') return;
     this.write();
     this.#nextAtMs = performance.now() + BEAT_MS;
   };

@@ -58,7 +58,7 @@ export function createLife({ clock, work, onPhase }: LifeOptions): DaemonLife {
   };
 }
 
-/** Until when it drains. The wall clock may be set meanwhile, so that it only tells people. */
+/** Until when it drains. People read the wall clock; the limit itself follows the monotonic one. */
 function createLimit(clock: LifeOptions['clock'], onOver: () => void) {
   let untilMs = Infinity;
   let cancel = (): void => undefined;
