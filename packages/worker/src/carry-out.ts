@@ -14,7 +14,7 @@
  * W5  The exit code is one of a proven end only if the worker has seen the end of its last sandbox. After an unhandled
  *     error it has not: what was under way then goes on until the process ends.
  */
-import { createRedactor } from '@caisson/ground';
+import { createRedactor, prepareLaunch } from '@caisson/ground';
 import { STEPS, WORKER_EXIT, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
@@ -186,6 +186,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
   if (job.network !== null) warmNetwork();
+  if (job.grant.sandbox === 'bwrap') prepareLaunch(); // the host records the start meanwhile
   await control.waitForGo(); // W1
   await openNetwork(context); // W4
   const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));

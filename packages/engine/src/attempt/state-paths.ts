@@ -46,22 +46,19 @@ export async function createAttemptFolders(paths: AttemptPaths): Promise<void> {
     ...[paths.job, paths.result, paths.events, paths.netSocket].map((path) => dirname(path)),
     ...[paths.spool, paths.captures, paths.mailbox],
   ];
-  for (const folder of folders) {
-    await shareTurn();
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-  }
+  await shareTurn();
+  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
 }
 
 /** Removes what an attempt wrote beside its workspace, except its lines and output: see `removeStored`. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
-  for (const path of [
+  const trees = [
     ...[paths.captures, paths.mailbox, paths.home, paths.login, paths.job],
     ...[paths.netSocket, paths.control, paths.overlay, paths.events, paths.layers],
-  ]) {
-    await shareTurn();
-    await removeTree(path);
-  }
-  await removeIfEmpty(paths.spool);
+  ];
+  await shareTurn();
+  const removed = await Promise.allSettled([...trees.map(removeTree), removeIfEmpty(paths.spool)]);
+  for (const each of removed) if (each.status === 'rejected') throw each.reason;
 }
 
 async function removeIfEmpty(folder: string): Promise<void> {

@@ -4,7 +4,10 @@ import { prepareOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { prepareSystemView } from './system-view.ts';
 
-/** Does what every launch needs and no launch changes, in a process that has nothing else to do yet. */
+/**
+ * Does what every launch needs and no launch changes, in a process that has nothing else to do yet. Called again, it does
+ * only what is missing or too old by then.
+ */
 export function prepareLaunch(): void {
   try {
     prepareOutputPipes();

@@ -79,16 +79,20 @@ const VIEW_STAYS_MS = 1000;
 
 let prepared: { readonly view: SystemView; readonly atMs: number } | null = null;
 
-/** Lists the view for a launch that comes at once. */
+/** Lists the view for a launch that comes at once, unless that was done just now. */
 export function prepareSystemView(): void {
-  prepared = { view: listSystemView(), atMs: performance.now() };
+  prepared = findPrepared() ?? { view: listSystemView(), atMs: performance.now() };
 }
 
 /** The view for one launch: the prepared one if it was listed just now. */
 export function takeSystemView(): SystemView {
-  const known = prepared;
+  const known = findPrepared();
   prepared = null;
-  return known !== null && performance.now() - known.atMs < VIEW_STAYS_MS ? known.view : listSystemView();
+  return known?.view ?? listSystemView();
+}
+
+function findPrepared(): typeof prepared {
+  return prepared !== null && performance.now() - prepared.atMs < VIEW_STAYS_MS ? prepared : null;
 }
 
 /** One listing of the folder answers for most names. */
