@@ -284,13 +284,23 @@ describe('an end that leaves its agents', { timeout: LIMIT_MS }, () => {
     expectGone(project, mark);
   });
 
-  it('is made by up --replace, also of a daemon that stands still', async () => {
-    const project = createProject();
-    const stopped = await serve(project);
+  it.each([
+    ['', () => undefined],
+    [' of a daemon that stands still', (pid: number) => void process.kill(pid, 'SIGSTOP')],
+  ])('is made by up --replace%s, which reports the runs that end with it', async (_of, prepare) => {
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+    const old = await serve(project);
     const { runId, mark, finish } = await startWorking(project);
-    process.kill(stopped, 'SIGSTOP');
-    const next = await serve(project, '--replace');
-    expect([isGone(stopped), next === stopped]).toEqual([true, false]);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
+    prepare(old);
+    const { stdout, stderr } = await project.caisson('up', '-d', '--replace', '-o', 'json');
+    const { pid } = JSON.parse(stdout) as DaemonStatus;
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    expect(stderr).toMatch(
+      /its running agent goes on, and is adopted; 1 run that had no agent yet was stopped/,
+    );
+    expect([isGone(old), pid === old]).toEqual([true, false]);
+    await untilStatus(project, queued, 'interrupted');
     finish();
     await untilStatus(project, runId, 'done');
     await expectWhole(project, runId);

@@ -31,7 +31,7 @@ export {
   takeLease,
   type LeaseRooms,
 } from './lease.ts';
-export { createLife } from './life.ts';
+export { createLife, type LifeOptions } from './life.ts';
 export {
   createSchedules,
   listSchedules,

@@ -4,7 +4,13 @@ import { ADOPTION_VERSION } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
 import { requireSafeListening } from '../face/index.ts';
-import { findDaemonOf, toWorkers, type DaemonPlace, type DaemonStanding } from './find-daemon.ts';
+import {
+  findDaemonOf,
+  findInLedger,
+  toWorkers,
+  type DaemonPlace,
+  type DaemonStanding,
+} from './find-daemon.ts';
 import type { DaemonWorkers } from './waiting-workers.ts';
 
 const GONE_POLL_MS = 50;
@@ -16,6 +22,8 @@ export interface ReplacedDaemon {
   readonly daemon: string;
   /** Its runs with a worker; 0 where its answer could not be understood. */
   readonly running: number;
+  /** Its runs without a worker, which end with it. */
+  readonly queued: number;
   /** Whether workers wait for the next daemon at all. */
   readonly isAdopted: boolean;
 }
@@ -30,6 +38,7 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   const identity = standing.kind === 'answers' ? standing.status : standing.identity;
   const workers = workersOf(standing);
   demandUnderstood(workers);
+  if (standing.kind !== 'silent') await findInLedger(config); // a silent one was looked for there already
   const { pid, startTime } = identity;
   const isStopped = standing.kind === 'silent' && standing.isStopped;
   if (standing.kind !== 'silent') await askToLeave(config.stateDir);
@@ -42,6 +51,7 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   return {
     daemon: describeDaemon(identity),
     running: workers.running,
+    queued: workers.queued,
     isAdopted: config.limits.adoptWithinMs > 0,
   };
 }

@@ -24,6 +24,7 @@ import {
   type DaemonControl,
   type DaemonLife,
   type Gate,
+  type LifeOptions,
   type LeaseRooms,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
@@ -99,8 +100,8 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
   const gate = createGate(() => life.phase() === 'serving');
   const life = openLife(engine, gate, {
     close: () => close(),
-    onPhase() {
-      notifier.stopping();
+    onPhase(phase) {
+      if (phase !== 'draining') notifier.stopping(); // from then on systemd waits for TimeoutStopSec
       residents.stop().catch(() => undefined); // closing waits for it, and reports it
     },
   });
@@ -169,7 +170,7 @@ async function stopAll(
 function openLife(
   { clock, dispatcher }: Engine,
   gate: Gate,
-  { close, onPhase }: { close(): Promise<void>; onPhase(): void },
+  { close, onPhase }: Pick<LifeOptions, 'onPhase'> & { close(): Promise<void> },
 ): DaemonLife {
   return createLife({
     clock,
