@@ -154,7 +154,8 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     mkdirSync(moved);
     symlinkSync(join(project.root, '.caisson/runtime'), join(moved, 'runtime')); // its socket moved along
     const rooms = { ...engine.rooms, settings };
-    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    const how = { rooms, hosts, announce, repairRefs, adopt: dispatcher.adopt, drives: () => false };
     expect(await recover(how)).toMatchObject({ adopted: [], settled: [runId] });
     expect([isGone(worker), engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
     const ending = engine.ledger.read({ runId, types: ['dispatch.failed'] })[0];
@@ -174,7 +175,8 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       isGoneFirst = true;
       await dispatcher.adopt(found);
     };
-    await recover({ rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt });
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    await recover({ rooms, hosts, announce, repairRefs, adopt, drives: () => false });
     await dispatcher.active(runId)?.ended;
     expect([isGoneFirst, engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
     const events = await expectWhole(project, runId);
@@ -193,6 +195,7 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       hosts,
       announce,
       repairRefs: () => Promise.resolve(),
+      drives: () => false,
       backoff: createHostBackoff(clock),
     };
     const full = new LedgerFullError(engine.ledger.file);
@@ -200,6 +203,35 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     for (let check = 0; check < 8; check += 1) await expect(recover(failing)).rejects.toThrow(full);
     expect(await recover({ ...how, adopt: dispatcher.adopt })).toMatchObject({ adopted: [runId] });
     await end();
+  });
+
+  it.each([
+    ['', (): void => undefined, 'dispatch.finished'],
+    [', unless it has ended', (worker: number) => void process.kill(worker, 'SIGKILL'), 'dispatch.failed'],
+  ])('is driven by a host that owns it and could not take its slot%s', async (_unless, meanwhile, ending) => {
+    const project = createProject();
+    const left = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { engine, runId, worker } = left;
+    const { leases } = engine.ledger;
+    const { transfer } = leases;
+    const busy = new LedgerFullError(engine.ledger.file);
+    Object.assign(leases, {
+      transfer() {
+        leases.transfer = transfer; // it fails once
+        throw busy;
+      },
+    });
+    engine.beginAdopting();
+    await expect(engine.recover()).rejects.toThrow(busy);
+    expect([engine.ledger.run(runId)?.host, engine.dispatcher.active(runId)]).toEqual([engine.hostId, null]);
+    meanwhile(worker);
+    await until('its worker is as it is', () => ending === 'dispatch.finished' || isGone(worker));
+    const { adopted, settled } = await engine.recover({ isRepeated: true });
+    expect([...adopted, ...settled]).toEqual([runId]);
+    if (ending === 'dispatch.finished') await left.finish();
+    const types = typesOf(await expectWhole(project, runId));
+    expect([types.filter((type) => type === 'run.adopted').length, types.includes(ending)]).toEqual([1, true]);
+    expect(leases.listSlots()).toEqual([]);
   });
 });
 
@@ -274,7 +306,8 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
     const engine = await openNextHost(project, stateDir);
     const { rooms, openPost: announce, dispatcher, hostId } = engine;
     const hosts = { ...engine.hosts, isAlive: () => Promise.resolve(false), forget: () => undefined };
-    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    const how = { rooms, hosts, announce, repairRefs, adopt: dispatcher.adopt, drives: () => false };
     expect(await recover(how)).toMatchObject({ adopted: [runId] });
     process.kill(frozen, 'SIGCONT');
     const log = join(stateDir, 'runtime/daemon.log');

@@ -9,6 +9,7 @@ import {
   expectWhole,
   isGone,
   killDaemon,
+  openedLedger,
   serve,
   show,
   typesOf,
@@ -269,15 +270,22 @@ describe('an end that leaves its agents', { timeout: LIMIT_MS }, () => {
         await until('it has ended', () => isGone(pid), 30_000);
       },
     ],
-  ])('by %s lets them go on, and the next daemon has them', async (_how, end) => {
-    const project = createProject();
-    await serve(project);
+    ['kill -9', (_project: Project, pid: number) => killDaemon(pid)],
+  ])('by %s lets them go on, and the next daemon has them before anything else', async (how, end) => {
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+    const pid = await serve(project);
     const { runId, mark, finish } = await startWorking(project);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
     const agents = pidsWith(mark);
-    await end(project);
+    await end(project, pid);
     expect((await project.caisson('status')).code).toBe(1);
     expect(pidsWith(mark)).toEqual(agents);
     await serve(project);
+    const ledger = openedLedger(join(project.root, '.caisson'));
+    const done = ledger.read({ types: ['run.adopted', 'dispatch.failed', 'dispatch.cancelled'] });
+    const order = how === 'kill -9' ? [runId, queued] : [queued, runId];
+    expect(done.map((event) => event.runId)).toEqual(order);
+    await untilStatus(project, queued, 'interrupted');
     finish();
     await untilStatus(project, runId, 'done');
     await expectWhole(project, runId);

@@ -75,7 +75,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
-    return recover({ rooms, ...how, adopt, ...options });
+    const drives = (runId: string): boolean => dispatcher.active(runId) !== null;
+    return recover({ rooms, ...how, adopt, drives, ...options });
   });
   const engine: Engine = {
     config,

@@ -67,7 +67,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve({ opened, own, seals, started });
+    return await serve({ opened, own, seals, started, onNotice: options.onNotice });
   } catch (error) {
     for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
@@ -88,13 +88,14 @@ interface Serving {
   readonly own: DaemonIdentity;
   readonly seals: RepeatedWork;
   readonly started: Undo[];
+  readonly onNotice: CaissonOptions['onNotice'];
 }
 
-async function serve({ opened, own, seals, started }: Serving): Promise<ServedProject> {
+async function serve({ opened, own, seals, started, onNotice }: Serving): Promise<ServedProject> {
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
-  await adoptAll(engine, started);
+  await takeOver(opened, started, onNotice);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   started.push(() => notifier.stop());
   const gate = createGate(() => life.phase() === 'serving');
@@ -150,11 +151,15 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
 }
 
-/** Before the socket is open; what fails is tried again by a timer, and reported by it. */
-async function adoptAll(engine: Engine, started: Undo[]): Promise<void> {
+/** Before the socket is open; what fails is tried again by a timer. */
+async function takeOver(
+  { engine, settleLeft }: OpenedHost,
+  started: Undo[],
+  onNotice: CaissonOptions['onNotice'],
+): Promise<void> {
   started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
   engine.beginAdopting();
-  await engine.recover().catch(() => undefined);
+  await settleLeft().catch((error: unknown) => onNotice?.((error as Error).message));
 }
 
 async function stopAll(
