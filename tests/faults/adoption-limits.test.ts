@@ -7,6 +7,8 @@ import { createProject, finish, parseLines, until, type Project } from '../e2e/p
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { cancelRun } from '../../packages/engine/src/operations/cancel-run.ts';
+import { RunLeftError } from '../../packages/engine/src/admission/index.ts';
 import { LedgerFullError } from '../../packages/engine/src/ledger/index.ts';
 import { createHostBackoff, recover } from '../../packages/engine/src/recovery/index.ts';
 import { fakeClock } from './fake-clock.ts';
@@ -230,7 +232,10 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect([...adopted, ...settled]).toEqual([runId]);
     if (ending === 'dispatch.finished') await left.finish();
     const types = typesOf(await expectWhole(project, runId));
-    expect([types.filter((type) => type === 'run.adopted').length, types.includes(ending)]).toEqual([1, true]);
+    expect([types.filter((type) => type === 'run.adopted').length, types.includes(ending)]).toEqual([
+      1,
+      true,
+    ]);
     expect(leases.listSlots()).toEqual([]);
   });
 });
@@ -277,6 +282,32 @@ function withState(project: Project, stateDir: string): Project {
     events: async (run) => parseLines((await caisson('logs', run, '-o', 'ndjson')).stdout),
   };
 }
+
+it(
+  'a run is cancelled while its host leaves it: it is neither driven nor ended then',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject();
+    const stateDir = join(project.root, '.caisson');
+    const { engine, runId, worker } = await leaveWaiting(project, stateDir);
+    engine.beginAdopting();
+    expect((await engine.recover()).adopted).toEqual([runId]);
+    await engine.dispatcher.leave();
+    await expect(cancelRun(engine, runId)).rejects.toThrow(RunLeftError);
+    const other = await openNextHost(project, stateDir);
+    const asked = Promise.withResolvers<unknown>();
+    const order: typeof other.hosts.order = (...given) => {
+      const reply = other.hosts.order(...given);
+      asked.resolve(reply);
+      return reply;
+    };
+    const cancelled = cancelRun({ ...other, hosts: { ...other.hosts, order } }, runId);
+    expect(await asked.promise).toMatchObject({ ok: false });
+    await engine.close();
+    expect([await cancelled, isGone(worker)]).toEqual(['settled', true]);
+    expect(other.ledger.run(runId)?.ending).toBe('dispatch.cancelled');
+  },
+);
 
 describe('a process that stands still', { timeout: LIMIT_MS }, () => {
   it('is no lost host: the worker of a stopped daemon waits, and its run ends once', async () => {

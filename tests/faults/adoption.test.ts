@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DaemonStatus } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, pidsWith, until, type Project } from '../e2e/project.ts';
+import { createProject, finish, pidsWith, until, type Project } from '../e2e/project.ts';
 import {
   expectGone,
   expectWhole,
@@ -132,6 +132,30 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     expectGone(project, mark);
   });
 });
+
+it(
+  'an order to stop a run that its daemon never read is given again when that is gone',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject();
+    const daemon = await serve(project);
+    const mark = `mark-${process.hrtime.bigint()}`;
+    const run = project.start('run', '--', 'sh', '-c', `: ${mark}; echo up; sleep 300`);
+    const ended = finish(run);
+    const said = { out: '', err: '' };
+    run.stdout?.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
+    run.stderr?.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
+    await until('the agent works', () => said.out === 'up\n', 30_000);
+    process.kill(daemon, 'SIGSTOP');
+    run.kill('SIGINT');
+    await until('it stops', () => said.err.includes('Stopping'));
+    await killDaemon(daemon);
+    expect((await ended).code).toBe(130);
+    const [row] = openedLedger(join(project.root, '.caisson')).runs();
+    expect(row?.ending).toBe('dispatch.cancelled');
+    expectGone(project, mark);
+  },
+);
 
 describe('an agent without its daemon', { timeout: LIMIT_MS }, () => {
   it('is stopped at its time limit, with a result', async () => {
