@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, wr
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
+import { createProject, finish, parseLines, until, type CliRun, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
@@ -77,9 +77,14 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       );
       await killDaemon(killed);
       clock.jump(offset);
+      const worker = workerOf(join(project.root, '.caisson'), runId);
+      process.kill(worker, 'SIGSTOP'); // it gives nothing to the next daemon
       await serve(project);
       await untilAdopted(project, runId);
-      expect((await project.caisson('approve', asked.data.approvalId)).code).toBe(0);
+      const approve = (): Promise<CliRun> => project.caisson('approve', asked.data.approvalId);
+      expect(await approve()).toMatchObject({ code: 1, stderr: expect.stringContaining('Decide it again') });
+      process.kill(worker, 'SIGCONT');
+      await until('it can be decided', async () => (await approve()).code === 0, 30_000);
       await untilStatus(project, runId, 'done');
       const events = await expectWhole(project, runId);
       expect(events.filter(({ type }) => type === 'approval.decided')).toMatchObject([
