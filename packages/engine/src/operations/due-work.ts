@@ -5,6 +5,7 @@
  */
 import type { DaemonSocket, SystemdNotifier, TimedTask } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
+import { orAborted } from '../platform/index.ts';
 import { limitOwnLog } from './daemon-log.ts';
 import { openQuestions } from './open-questions.ts';
 import { pushLeft } from './push-left.ts';
@@ -57,7 +58,9 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
     { name: 'pushes', everyMs: MINUTE_MS, run: () => pushLeft(engine, engine.dispatcher.closing) },
     { name: 'callbacks', everyMs: MINUTE_MS, run: () => callbacks.resume() },
     { name: 'log', everyMs: MINUTE_MS, run: () => limitOwnLog(config.stateDir) },
-    ...(mirror === null ? [] : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => mirror.sendMarked() }]),
+    ...(mirror === null
+      ? []
+      : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => sendMarked(engine, mirror) }]),
     ...(aliveEveryMs === null
       ? []
       : [{ name: 'watchdog', everyMs: aliveEveryMs, run: () => notifier.alive() }]),
@@ -68,6 +71,16 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
 async function checkSockets(engine: Engine, socket: DaemonSocket): Promise<void> {
   await engine.checkPost();
   await socket.check();
+}
+
+/** A daemon that ends waits only for a moment for its bucket, and does that elsewhere. */
+async function sendMarked(
+  { dispatcher: { closing } }: Engine,
+  mirror: NonNullable<Engine['mirror']>,
+): Promise<void> {
+  await orAborted(closing, mirror.sendMarked()).catch((error: unknown) => {
+    if (!closing.aborted) throw error;
+  });
 }
 
 /** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */
