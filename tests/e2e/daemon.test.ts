@@ -407,10 +407,10 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     await until('it drains', async () => (await status()).phase === 'draining');
     const drainMs = Date.parse((await status()).drainsUntil ?? '') - askedMs;
     expect([drainMs > 9.5 * 60_000, drainMs < 10.5 * 60_000], `${drainMs} ms`).toEqual([true, true]);
-    const refused = await project.caisson('run', '--', 'true');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
-    const again = await project.caisson('up', '-d');
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    for (const args of [['run', '--', 'true'], ['gc'], ['forget', runId], ['up', '-d']]) {
+      const refused = await project.caisson(...args);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    }
     expect(notices()).toEqual(['READY=1']); // systemd would soon kill one that stops
     project.write('go', '');
     const { code, stderr } = await ended;

@@ -30,12 +30,16 @@ import {
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
+import { withinMs } from '../platform/index.ts';
 import { findOwnLog } from './daemon-log.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+import { gateCaisson } from './gate-caisson.ts';
 import { reloadProject } from './reload-project.ts';
-import { serveResidents, type ServedResidents } from './serve-residents.ts';
+import { serveResidents } from './serve-residents.ts';
 
+/** How long a change that was let in may take once the runs have ended. A daemon that is replaced has ten seconds for all. */
+const LAST_CHANGES_MS = 5000;
 /** How many of its runs a daemon names when it is asked about itself. */
 const MAX_NAMED_RUNS = 100;
 
@@ -114,7 +118,7 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
     isServing: () => life.phase() === 'serving',
   });
   started.push(() => residents.stop());
-  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
+  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents.api);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
@@ -141,6 +145,7 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
+    await withinMs(engine.clock, LAST_CHANGES_MS, Promise.all(gate.entering()));
     await stopAll([residents, timers], server, life);
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
@@ -190,18 +195,6 @@ function openLife(
     },
     onPhase,
   });
-}
-
-/** Nothing that starts a run gets in once the daemon ends. */
-function gateCaisson(caisson: Caisson, gate: Gate, { api }: ServedResidents): Caisson {
-  return {
-    ...caisson,
-    residents: api,
-    dispatch: (...given) => gate.enter(() => caisson.dispatch(...given)),
-    continue: (...given) => gate.enter(() => caisson.continue(...given)),
-    retry: (...given) => gate.enter(() => caisson.retry(...given)),
-    answer: (...given) => gate.enter(() => caisson.answer(...given)),
-  };
 }
 
 function describeStatus(
