@@ -1,5 +1,5 @@
 /** `up --replace`: ends the daemon of the project for the next one, if that could start and understands its workers. */
-import { isErrno, isSameProcess } from '@caisson/ground';
+import { isSameProcess, sendSignal } from '@caisson/ground';
 import { ADOPTION_VERSION } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
@@ -42,10 +42,10 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   const { pid, startTime } = identity;
   const isStopped = standing.kind === 'silent' && standing.isStopped;
   if (standing.kind !== 'silent') await askToLeave(config.stateDir);
-  else if (!isStopped) signalQuietly(pid, 'SIGTERM'); // the order to leave, for one that takes none
+  else if (!isStopped) sendSignal(pid, 'SIGTERM'); // the order to leave, for one that takes none
   const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
   while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) signalQuietly(pid, 'SIGKILL'); // a stopped one gets no other
+    if (performance.now() >= untilMs) sendSignal(pid, 'SIGKILL'); // a stopped one gets no other
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return {
@@ -76,12 +76,4 @@ async function askToLeave(stateDir: string): Promise<void> {
   await askToStop(stateDir, { leave: true }).catch((error: unknown) => {
     if (!(error instanceof OtherDaemonError)) throw error;
   });
-}
-
-function signalQuietly(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
-  }
 }
