@@ -71,7 +71,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const post = createOwnPost(config, base, services, dispatcher);
   const backoff = createHostBackoff(base.clock);
   let adopts = false;
-  const recoverDead = createRecovering(({ isRepeated = false, cancelled }) => {
+  const { recoverDead, untilIdle } = createRecovering(({ isRepeated = false, cancelled }) => {
     const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
@@ -91,7 +91,10 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     checkPost: post.check,
     beginAdopting: () => void (adopts = true),
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened()),
+    async close() {
+      await untilIdle();
+      await closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened());
+    },
   };
   return engine;
 }
@@ -124,14 +127,17 @@ function createOwnPost(
 type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;
 
 /** One at a time: calls that ask for the same share it, and others wait for their turn. */
-function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>): Engine['recover'] {
+function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>) {
   let current: { readonly key: string; readonly outcome: Promise<Recovered> } | null = null;
-  return async (options = {}) => {
+  const recoverDead: Engine['recover'] = async (options = {}) => {
     const key = JSON.stringify(options);
     while (current !== null && current.key !== key) await current.outcome.catch(() => undefined);
     current ??= { key, outcome: start(options).finally(() => (current = null)) };
     return await current.outcome;
   };
+  /** What is half settled would wait for the next process. */
+  const untilIdle = async (): Promise<void> => void (await current?.outcome.catch(() => undefined));
+  return { recoverDead, untilIdle };
 }
 
 /** The durable part: the ledger, the store, and the listeners. */
