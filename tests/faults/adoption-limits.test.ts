@@ -1,5 +1,5 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -119,13 +119,16 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '60000' } }); // it writes nothing meanwhile
     const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
     onTestFinished(() => disk.remove());
-    const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
+    const project = withState(plain, join(disk.path, 'state'));
+    const left = await leaveWaiting(project, join(disk.path, 'state'));
     const { engine, runId } = left;
     engine.beginAdopting();
     fillDisk(disk.path);
     // The daemon's timer and each follower of a run check: none of them may delay it.
     for (let check = 0; check < 8; check += 1)
       await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
+    const refused = await project.caisson('up', '-d');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/full|space|ENOSPC/i)]);
     expect(isGone(left.worker)).toBe(false);
     rmSync(fillerOf(disk.path));
     expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
@@ -167,6 +170,23 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect([isGone(worker), engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
     const ending = engine.ledger.read({ runId, types: ['dispatch.failed'] })[0];
     expect(ending?.data.failure.detail).toMatch(/works in .*, outside of .*moved/);
+  });
+
+  it('is stopped where a daemon starts at the place to which its project was moved', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 60s }\n' });
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    await killDaemon(killed);
+    const worker = workerOf(join(project.root, '.caisson'), runId);
+    const at = `${project.root}-moved`;
+    renameSync(project.root, at);
+    const moved = createProject({ at, env: project.env });
+    await serve(moved);
+    await until('its worker is gone', () => isGone(worker), 30_000);
+    await untilStatus(moved, runId, 'interrupted');
+    expect((await show(moved, runId)).failure?.detail).toMatch(/(?:outside of|does not belong to) .*-moved/);
+    expect(existsSync(project.root)).toBe(false);
   });
 
   it('is settled once when it gave up after the next daemon had found it, and before that one asked it', async () => {
