@@ -12,6 +12,7 @@ import { openCallerRooms, openSecrets, type Environment } from './composition/as
 import { searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder, reportLive } from './composition/obey-order.ts';
+import { createRecovering } from './composition/create-recovering.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openHosts } from './composition/open-hosts.ts';
@@ -27,7 +28,7 @@ import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { repairRecentRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
-import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
+import { createHostBackoff, recover } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import type { HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
@@ -122,22 +123,6 @@ function createOwnPost(
     check: async (): Promise<void> => void (await (await post)?.check()),
     opened: () => post,
   };
-}
-
-type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;
-
-/** One at a time: calls that ask for the same share it, and others wait for their turn. */
-function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>) {
-  let current: { readonly key: string; readonly outcome: Promise<Recovered> } | null = null;
-  const recoverDead: Engine['recover'] = async (options = {}) => {
-    const key = JSON.stringify(options);
-    while (current !== null && current.key !== key) await current.outcome.catch(() => undefined);
-    current ??= { key, outcome: start(options).finally(() => (current = null)) };
-    return await current.outcome;
-  };
-  /** What is half settled would wait for the next process. */
-  const untilIdle = async (): Promise<void> => void (await current?.outcome.catch(() => undefined));
-  return { recoverDead, untilIdle };
 }
 
 /** The durable part: the ledger, the store, and the listeners. */

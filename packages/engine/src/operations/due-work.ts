@@ -38,15 +38,17 @@ export interface DueRooms {
   readonly schedules: TimedTask;
   /** The ledger is not where it was. */
   endGone(): void;
+  leaveIfReplaced(): void;
 }
 
 /** Times are multiples of each other where possible, so that one wake-up serves several. */
 export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask[] {
   const { ledger, callbacks, mirror, config } = engine;
-  const { socket, notifier, seals, schedules, endGone } = rooms;
+  const { socket, notifier, seals, schedules, endGone, leaveIfReplaced } = rooms;
   const { aliveEveryMs } = notifier;
   const endIfGone = (): void => {
-    if (!ledger.isThere()) endGone();
+    if (ledger.isThere()) leaveIfReplaced();
+    else endGone();
   };
   return [
     { name: 'ledger', everyMs: 2 * SECOND_MS, run: endIfGone },

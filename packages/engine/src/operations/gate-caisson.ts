@@ -6,7 +6,7 @@ const STARTS = ['dispatch', 'continue', 'retry', 'answer'] as const;
 const KEEPS = ['saveOutputs', 'apply', 'export', 'seal', 'forget', 'drain', 'gc'] as const;
 const BRANCHES = ['pushBranch', 'dropBranch'] as const;
 
-/** What reads, and what steers a run that is under way (cancel, send, decide), is answered for as long as anybody listens. */
+/** What reads, and what steers a run that is under way (cancel, send, decide), is answered until its socket is closed. */
 export function gateCaisson(caisson: Caisson, gate: Gate, residents: Caisson['residents']): Caisson {
   return {
     ...caisson,

@@ -16,6 +16,7 @@ import {
   createLife,
   DaemonRunsError,
   describeDaemon,
+  hasLease,
   identifyDaemon,
   releaseLease,
   startSystemdNotifier,
@@ -136,17 +137,14 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   const server = await openDaemonServer({ engine, host, control, warn });
   started.push(() => server.stop());
   await server.face.reopen();
-  let gone: Error | null = null;
-  const endGone = (): void => {
-    gone ??= new LedgerGoneError(engine.ledger.file);
-    life.force();
-  };
-  const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, endGone };
+  const place = watchPlace(engine, own, { life, warn });
+  const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, ...place };
   const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
     await withinMs(engine.clock, LAST_CHANGES_MS, Promise.all(gate.entering()));
     await stopAll([residents, timers], server, life);
+    const gone = place.gone();
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
     await notifier.stop();
@@ -154,6 +152,27 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   };
   notifier.ready();
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
+}
+
+/** A daemon ends when its place is not its own any more (DM1, DM4). */
+function watchPlace(
+  engine: Engine,
+  own: DaemonIdentity,
+  { life, warn }: { life: DaemonLife; warn(message: string): void },
+) {
+  let gone: Error | null = null;
+  return {
+    gone: () => gone,
+    endGone(): void {
+      gone ??= new LedgerGoneError(engine.ledger.file);
+      life.force();
+    },
+    leaveIfReplaced(): void {
+      if (life.phase() !== 'serving' || hasLease(engine, own)) return;
+      warn('another daemon serves this project by now; this one leaves');
+      life.stop({ leave: true });
+    },
+  };
 }
 
 /** Before the socket is open; what fails is tried again by a timer. */
