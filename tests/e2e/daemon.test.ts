@@ -252,6 +252,17 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect([code, await gone]).toEqual([0, [7, null]]);
   });
 
+  it('goes on when the version that would replace it could not read its ledger', async () => {
+    const { project, pid } = await serve();
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    onTestFinished(() => db.close());
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    db.exec(`PRAGMA user_version = ${version + 1}`);
+    const { code, stderr } = await project.caisson('up', '-d', '--replace');
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`has schema version ${version + 1}`)]);
+    expect(isGone(pid)).toBe(false);
+  });
+
   it('that cannot start says why', async () => {
     const project = createProject({ config: 'workspace: { setup: "true" }\n', trusts: false });
     const asked = await project.caisson('up', '-d');
@@ -366,13 +377,17 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
       expect.stringMatching(/^RELOADING=1\|MONOTONIC_USEC=\d+$/),
       'READY=1',
     ]);
-    expect(states.slice(0, -1)).toEqual(['READY=1', ...reloads, 'STOPPING=1']); // draining, then stopping
+    expect(states).toEqual(['READY=1', ...reloads, 'STOPPING=1']); // once it drains no more
   });
 });
 
 describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
   it('waits for the run that works, names it, and accepts nothing meanwhile', async () => {
-    const { project, pid, status } = await serve();
+    const project = createProject();
+    const address = join(project.root, '../notify');
+    const notices = await receiveNotices(address);
+    project.env['NOTIFY_SOCKET'] = address;
+    const { pid, status } = await serve(project);
     const line = 'echo up; until test -e go; do sleep 0.1; done; echo finished';
     const { stdout } = await project.caisson(
       'run',
@@ -392,10 +407,11 @@ describe('the end of a daemon', { timeout: LIMIT_MS }, () => {
     await until('it drains', async () => (await status()).phase === 'draining');
     const drainMs = Date.parse((await status()).drainsUntil ?? '') - askedMs;
     expect([drainMs > 9.5 * 60_000, drainMs < 10.5 * 60_000], `${drainMs} ms`).toEqual([true, true]);
-    const refused = await project.caisson('run', '--', 'true');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
-    const again = await project.caisson('up', '-d');
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    for (const args of [['run', '--', 'true'], ['gc'], ['forget', runId], ['up', '-d']]) {
+      const refused = await project.caisson(...args);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is going down')]);
+    }
+    expect(notices()).toEqual(['READY=1']); // systemd would soon kill one that stops
     project.write('go', '');
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([0, expect.stringContaining(`Waiting for ${runId.slice(-8)}.`)]);

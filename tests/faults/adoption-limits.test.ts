@@ -1,12 +1,23 @@
 /** Agents without a daemon, and what limits them: caps, clocks, disks, and processes that stand still. */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, finish, parseLines, until, type Project } from '../e2e/project.ts';
+import { createProject, finish, parseLines, until, type CliRun, type Project } from '../e2e/project.ts';
 import { WorkerHandle } from '../../packages/engine/src/compute/index.ts';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { cancelRun } from '../../packages/engine/src/operations/cancel-run.ts';
+import { RunLeftError } from '../../packages/engine/src/admission/index.ts';
 import { LedgerFullError } from '../../packages/engine/src/ledger/index.ts';
 import { createHostBackoff, recover } from '../../packages/engine/src/recovery/index.ts';
 import { fakeClock } from './fake-clock.ts';
@@ -75,9 +86,14 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       );
       await killDaemon(killed);
       clock.jump(offset);
+      const worker = workerOf(join(project.root, '.caisson'), runId);
+      process.kill(worker, 'SIGSTOP'); // it gives nothing to the next daemon
       await serve(project);
       await untilAdopted(project, runId);
-      expect((await project.caisson('approve', asked.data.approvalId)).code).toBe(0);
+      const approve = (): Promise<CliRun> => project.caisson('approve', asked.data.approvalId);
+      expect(await approve()).toMatchObject({ code: 1, stderr: expect.stringContaining('Decide it again') });
+      process.kill(worker, 'SIGCONT');
+      await until('it can be decided', async () => (await approve()).code === 0, 30_000);
       await untilStatus(project, runId, 'done');
       const events = await expectWhole(project, runId);
       expect(events.filter(({ type }) => type === 'approval.decided')).toMatchObject([
@@ -112,13 +128,16 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '60000' } }); // it writes nothing meanwhile
     const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
     onTestFinished(() => disk.remove());
-    const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
+    const project = withState(plain, join(disk.path, 'state'));
+    const left = await leaveWaiting(project, join(disk.path, 'state'));
     const { engine, runId } = left;
     engine.beginAdopting();
     fillDisk(disk.path);
     // The daemon's timer and each follower of a run check: none of them may delay it.
     for (let check = 0; check < 8; check += 1)
       await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
+    const refused = await project.caisson('up', '-d');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/full|space|ENOSPC/i)]);
     expect(isGone(left.worker)).toBe(false);
     rmSync(fillerOf(disk.path));
     expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
@@ -154,11 +173,29 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     mkdirSync(moved);
     symlinkSync(join(project.root, '.caisson/runtime'), join(moved, 'runtime')); // its socket moved along
     const rooms = { ...engine.rooms, settings };
-    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    const how = { rooms, hosts, announce, repairRefs, adopt: dispatcher.adopt, drives: () => false };
     expect(await recover(how)).toMatchObject({ adopted: [], settled: [runId] });
     expect([isGone(worker), engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
     const ending = engine.ledger.read({ runId, types: ['dispatch.failed'] })[0];
     expect(ending?.data.failure.detail).toMatch(/works in .*, outside of .*moved/);
+  });
+
+  it('is stopped where a daemon starts at the place to which its project was moved', async () => {
+    const project = createProject({ config: 'limits: { adoptWithin: 60s }\n' });
+    const killed = await serve(project);
+    const runId = await detachWaiting(project);
+    await untilAt({ project }, runId, 'used');
+    await killDaemon(killed);
+    const worker = workerOf(join(project.root, '.caisson'), runId);
+    const at = `${project.root}-moved`;
+    renameSync(project.root, at);
+    const moved = createProject({ at, env: project.env });
+    await serve(moved);
+    await until('its worker is gone', () => isGone(worker), 30_000);
+    await untilStatus(moved, runId, 'interrupted');
+    expect((await show(moved, runId)).failure?.detail).toMatch(/(?:outside of|does not belong to) .*-moved/);
+    expect(existsSync(project.root)).toBe(false);
   });
 
   it('is settled once when it gave up after the next daemon had found it, and before that one asked it', async () => {
@@ -174,7 +211,8 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       isGoneFirst = true;
       await dispatcher.adopt(found);
     };
-    await recover({ rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt });
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    await recover({ rooms, hosts, announce, repairRefs, adopt, drives: () => false });
     await dispatcher.active(runId)?.ended;
     expect([isGoneFirst, engine.ledger.run(runId)?.ending]).toEqual([true, 'dispatch.failed']);
     const events = await expectWhole(project, runId);
@@ -193,6 +231,7 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       hosts,
       announce,
       repairRefs: () => Promise.resolve(),
+      drives: () => false,
       backoff: createHostBackoff(clock),
     };
     const full = new LedgerFullError(engine.ledger.file);
@@ -200,6 +239,38 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     for (let check = 0; check < 8; check += 1) await expect(recover(failing)).rejects.toThrow(full);
     expect(await recover({ ...how, adopt: dispatcher.adopt })).toMatchObject({ adopted: [runId] });
     await end();
+  });
+
+  it.each([
+    ['', (): void => undefined, 'dispatch.finished'],
+    [', unless it has ended', (worker: number) => void process.kill(worker, 'SIGKILL'), 'dispatch.failed'],
+  ])('is driven by a host that owns it and could not take its slot%s', async (_unless, meanwhile, ending) => {
+    const project = createProject();
+    const left = await leaveWaiting(project, join(project.root, '.caisson'));
+    const { engine, runId, worker } = left;
+    const { leases } = engine.ledger;
+    const { transfer } = leases;
+    const busy = new LedgerFullError(engine.ledger.file);
+    Object.assign(leases, {
+      transfer() {
+        leases.transfer = transfer; // it fails once
+        throw busy;
+      },
+    });
+    engine.beginAdopting();
+    await expect(engine.recover()).rejects.toThrow(busy);
+    expect([engine.ledger.run(runId)?.host, engine.dispatcher.active(runId)]).toEqual([engine.hostId, null]);
+    meanwhile(worker);
+    await until('its worker is as it is', () => ending === 'dispatch.finished' || isGone(worker));
+    const { adopted, settled } = await engine.recover({ isRepeated: true });
+    expect([...adopted, ...settled]).toEqual([runId]);
+    if (ending === 'dispatch.finished') await left.finish();
+    const types = typesOf(await expectWhole(project, runId));
+    expect([types.filter((type) => type === 'run.adopted').length, types.includes(ending)]).toEqual([
+      1,
+      true,
+    ]);
+    expect(leases.listSlots()).toEqual([]);
   });
 });
 
@@ -246,6 +317,32 @@ function withState(project: Project, stateDir: string): Project {
   };
 }
 
+it(
+  'a run is cancelled while its host leaves it: it is neither driven nor ended then',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject();
+    const stateDir = join(project.root, '.caisson');
+    const { engine, runId, worker } = await leaveWaiting(project, stateDir);
+    engine.beginAdopting();
+    expect((await engine.recover()).adopted).toEqual([runId]);
+    await engine.dispatcher.leave();
+    await expect(cancelRun(engine, runId)).rejects.toThrow(RunLeftError);
+    const other = await openNextHost(project, stateDir);
+    const asked = Promise.withResolvers<unknown>();
+    const order: typeof other.hosts.order = (...given) => {
+      const reply = other.hosts.order(...given);
+      asked.resolve(reply);
+      return reply;
+    };
+    const cancelled = cancelRun({ ...other, hosts: { ...other.hosts, order } }, runId);
+    expect(await asked.promise).toMatchObject({ ok: false });
+    await engine.close();
+    expect([await cancelled, isGone(worker)]).toEqual(['settled', true]);
+    expect(other.ledger.run(runId)?.ending).toBe('dispatch.cancelled');
+  },
+);
+
 describe('a process that stands still', { timeout: LIMIT_MS }, () => {
   it('is no lost host: the worker of a stopped daemon waits, and its run ends once', async () => {
     const project = createProject({
@@ -274,7 +371,8 @@ describe('a process that stands still', { timeout: LIMIT_MS }, () => {
     const engine = await openNextHost(project, stateDir);
     const { rooms, openPost: announce, dispatcher, hostId } = engine;
     const hosts = { ...engine.hosts, isAlive: () => Promise.resolve(false), forget: () => undefined };
-    const how = { rooms, hosts, announce, repairRefs: () => Promise.resolve(), adopt: dispatcher.adopt };
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    const how = { rooms, hosts, announce, repairRefs, adopt: dispatcher.adopt, drives: () => false };
     expect(await recover(how)).toMatchObject({ adopted: [runId] });
     process.kill(frozen, 'SIGCONT');
     const log = join(stateDir, 'runtime/daemon.log');

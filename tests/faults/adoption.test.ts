@@ -3,12 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DaemonStatus } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject, pidsWith, until, type Project } from '../e2e/project.ts';
+import { createProject, finish, pidsWith, until, type Project } from '../e2e/project.ts';
 import {
   expectGone,
   expectWhole,
   isGone,
   killDaemon,
+  openedLedger,
   serve,
   show,
   typesOf,
@@ -131,6 +132,30 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     expectGone(project, mark);
   });
 });
+
+it(
+  'an order to stop a run that its daemon never read is given again when that is gone',
+  { timeout: LIMIT_MS },
+  async () => {
+    const project = createProject();
+    const daemon = await serve(project);
+    const mark = `mark-${process.hrtime.bigint()}`;
+    const run = project.start('run', '--', 'sh', '-c', `: ${mark}; echo up; sleep 300`);
+    const ended = finish(run);
+    const said = { out: '', err: '' };
+    run.stdout?.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
+    run.stderr?.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
+    await until('the agent works', () => said.out === 'up\n', 30_000);
+    process.kill(daemon, 'SIGSTOP');
+    run.kill('SIGINT');
+    await until('it stops', () => said.err.includes('Stopping'));
+    await killDaemon(daemon);
+    expect((await ended).code).toBe(130);
+    const [row] = openedLedger(join(project.root, '.caisson')).runs();
+    expect(row?.ending).toBe('dispatch.cancelled');
+    expectGone(project, mark);
+  },
+);
 
 describe('an agent without its daemon', { timeout: LIMIT_MS }, () => {
   it('is stopped at its time limit, with a result', async () => {
@@ -269,28 +294,45 @@ describe('an end that leaves its agents', { timeout: LIMIT_MS }, () => {
         await until('it has ended', () => isGone(pid), 30_000);
       },
     ],
-  ])('by %s lets them go on, and the next daemon has them', async (_how, end) => {
-    const project = createProject();
-    await serve(project);
+    ['kill -9', (_project: Project, pid: number) => killDaemon(pid)],
+  ])('by %s lets them go on, and the next daemon has them before anything else', async (how, end) => {
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+    const pid = await serve(project);
     const { runId, mark, finish } = await startWorking(project);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
     const agents = pidsWith(mark);
-    await end(project);
+    await end(project, pid);
     expect((await project.caisson('status')).code).toBe(1);
     expect(pidsWith(mark)).toEqual(agents);
     await serve(project);
+    const ledger = openedLedger(join(project.root, '.caisson'));
+    const done = ledger.read({ types: ['run.adopted', 'dispatch.failed', 'dispatch.cancelled'] });
+    const order = how === 'kill -9' ? [runId, queued] : [queued, runId];
+    expect(done.map((event) => event.runId)).toEqual(order);
+    await untilStatus(project, queued, 'interrupted');
     finish();
     await untilStatus(project, runId, 'done');
     await expectWhole(project, runId);
     expectGone(project, mark);
   });
 
-  it('is made by up --replace, also of a daemon that stands still', async () => {
-    const project = createProject();
-    const stopped = await serve(project);
+  it.each([
+    ['', () => undefined],
+    [' of a daemon that stands still', (pid: number) => void process.kill(pid, 'SIGSTOP')],
+  ])('is made by up --replace%s, which reports the runs that end with it', async (_of, prepare) => {
+    const project = createProject({ config: 'limits: { concurrency: 1 }\n' });
+    const old = await serve(project);
     const { runId, mark, finish } = await startWorking(project);
-    process.kill(stopped, 'SIGSTOP');
-    const next = await serve(project, '--replace');
-    expect([isGone(stopped), next === stopped]).toEqual([true, false]);
+    const queued = (await project.caisson('run', '--detach', '--', 'true')).stdout.trim();
+    prepare(old);
+    const { stdout, stderr } = await project.caisson('up', '-d', '--replace', '-o', 'json');
+    const { pid } = JSON.parse(stdout) as DaemonStatus;
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    expect(stderr).toMatch(
+      /its running agent goes on, and is adopted; 1 run that had no agent yet was stopped/,
+    );
+    expect([isGone(old), pid === old]).toEqual([true, false]);
+    await untilStatus(project, queued, 'interrupted');
     finish();
     await untilStatus(project, runId, 'done');
     await expectWhole(project, runId);

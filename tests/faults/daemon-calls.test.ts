@@ -22,7 +22,7 @@ async function drain(values: AsyncIterable<unknown>): Promise<number> {
   return count;
 }
 
-async function open(): Promise<{ caisson: Caisson; root: string; kill: () => void }> {
+async function open(): Promise<{ caisson: Caisson; root: string; pid: number; kill: () => void }> {
   const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
   const { stdout } = await project.caisson('up', '-d', '-o', 'json');
   const { pid } = JSON.parse(stdout) as DaemonStatus;
@@ -38,7 +38,7 @@ async function open(): Promise<{ caisson: Caisson; root: string; kill: () => voi
     for (const runId of readRunning(await project.caisson('runs', '-o', 'json')))
       await project.caisson('cancel', '--force', runId);
   });
-  return { caisson, root: project.root, kill };
+  return { caisson, root: project.root, pid, kill };
 }
 
 function readRunning({ stdout }: { stdout: string }): string[] {
@@ -107,6 +107,28 @@ it.each([0, 3, 20])(
       'DAEMON_GONE',
       'DAEMON_GONE',
     ]);
+  },
+);
+
+it(
+  'a daemon that is stopped keeps nobody waiting, except for what has to happen',
+  { timeout: LIMIT_MS },
+  async () => {
+    const { caisson, pid } = await open();
+    const run = await caisson.dispatch({ runtime: 'command', argv: ['sh', '-c', 'sleep 1; echo end'] });
+    process.kill(pid, 'SIGSTOP');
+    const failed = new Set(['DAEMON_SILENT']);
+    const calls = [
+      caisson.runs(),
+      caisson.show(run.runId),
+      caisson.decide('approval_none', 'deny'),
+      run.send('hello'),
+    ];
+    const another = caisson.dispatch({ runtime: 'command', argv: ['true'] });
+    expect(new Set(await Promise.all([...calls, another].map(outcomeOf)))).toEqual(failed);
+    process.kill(pid, 'SIGCONT');
+    expect((await run.ended).stdout).toBe('end\n');
+    expect(await outcomeOf(caisson.runs())).toBe('answered');
   },
 );
 

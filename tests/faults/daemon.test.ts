@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { readProcess } from '@caisson/ground';
 import type { DaemonStatus, DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -78,6 +79,29 @@ describe('a daemon', { timeout: 120_000 }, () => {
     process.kill(pid, 'SIGCONT');
     await until('it answers', async () => (await project.caisson('status')).code === 0);
     expect((await project.caisson('down')).code).toBe(0);
+  });
+
+  it('that stood still while another one replaced it leaves when it goes on', async () => {
+    const project = createProject();
+    const frozen = await serve(project);
+    const { mark } = await startSleeper(project);
+    const agents = pidsWith(mark);
+    process.kill(frozen, 'SIGSTOP');
+    // Everything by which it could be known to live.
+    const state = join(project.root, '.caisson');
+    const db = new DatabaseSync(join(state, 'ledger.db'));
+    db.exec("DELETE FROM kv WHERE space = 'daemon' AND key = 'lease'");
+    db.close();
+    for (const path of ['daemon.sock', 'hosts']) rmSync(join(state, 'runtime', path), { recursive: true });
+    const next = await serve(project);
+    process.kill(frozen, 'SIGCONT');
+    await until('it has left', () => isGone(frozen), 30_000);
+    expect([isGone(next), pidsWith(mark)]).toEqual([false, agents]);
+    expect(readFileSync(join(state, 'runtime/daemon.log.1'), 'utf8')).toContain('this one leaves');
+    // Both had a socket at the same path.
+    await until('the next one answers', async () => (await project.caisson('status')).code === 0, 30_000);
+    expect((await project.caisson('down', '--now')).code).toBe(0);
+    expect(pidsWith(mark)).toEqual([]);
   });
 
   it('whose project is moved says so and ends, and nothing is written where it was', async () => {

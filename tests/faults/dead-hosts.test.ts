@@ -80,7 +80,7 @@ it('lets others try when it failed itself', async () => {
   await accept(engine);
   const busy = new LedgerBusyError(engine.ledger.file);
   const rooms = { ...engine.rooms, recorder: { ...engine.recorder, of: () => throwing(busy) } };
-  const how = { hosts: engine.hosts, announce: engine.openPost, adopt: null };
+  const how = { hosts: engine.hosts, announce: engine.openPost, adopt: null, drives: () => false };
   const recovery = { ...how, repairRefs: () => Promise.resolve() };
   await expect(recover({ ...recovery, rooms })).rejects.toThrow(busy);
   const other = await openEngine(project);

@@ -15,11 +15,17 @@ export interface KeptRun extends RunHandle {
 export function keepFollowing(handle: RunHandle, stateDir: string | undefined, output: Output): KeptRun {
   let here: Promise<Caisson> | null = null;
   let current: Promise<RunHandle> = Promise.resolve(handle);
+  let cancelled: Parameters<RunHandle['cancel']> | null = null;
   const goOn = (error: unknown): Promise<RunHandle> => {
     if (!isDaemonLoss(error)) throw error;
     output.note(`note: the daemon went away; ${handle.runId} is followed from its record`);
     here = openHere(stateDir, output);
-    return (current = here.then((caisson) => caisson.attach(handle.runId)));
+    return (current = here.then(attach));
+  };
+  const attach = async (caisson: Caisson): Promise<RunHandle> => {
+    const found = await caisson.attach(handle.runId);
+    if (cancelled !== null) found.cancel(...cancelled); // nobody knows whether the daemon still obeyed
+    return found;
   };
   /** Both ways may find it out; the second one joins the first. */
   const next = async (error: unknown): Promise<RunHandle> => (here === null ? goOn(error) : current);
@@ -39,7 +45,10 @@ export function keepFollowing(handle: RunHandle, stateDir: string | undefined, o
         yield* (await next(error)).events({ ...how, after: last });
       }
     },
-    cancel: (how) => void current.then((one) => one.cancel(how)),
+    cancel(...how) {
+      cancelled = how;
+      void current.then((one) => one.cancel(...how)).catch(() => undefined); // the end of the run reports it
+    },
     send: async (body) => (await current).send(body),
     close: async () => void (await here?.then((caisson) => caisson.close()).catch(() => undefined)),
   };

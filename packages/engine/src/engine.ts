@@ -12,6 +12,7 @@ import { openCallerRooms, openSecrets, type Environment } from './composition/as
 import { searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { obeyOrder, reportLive } from './composition/obey-order.ts';
+import { createRecovering } from './composition/create-recovering.ts';
 import { openBus } from './composition/open-bus.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openHosts } from './composition/open-hosts.ts';
@@ -27,7 +28,7 @@ import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { repairRecentRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
-import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
+import { createHostBackoff, recover } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import type { HostPost } from './hosts/index.ts';
 import { createFeed, createRecorder } from './ledger/index.ts';
@@ -71,11 +72,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const post = createOwnPost(config, base, services, dispatcher);
   const backoff = createHostBackoff(base.clock);
   let adopts = false;
-  const recoverDead = createRecovering(({ isRepeated = false, cancelled }) => {
+  const { recoverDead, untilIdle } = createRecovering(({ isRepeated = false, cancelled }) => {
     const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
-    return recover({ rooms, ...how, adopt, ...options });
+    const drives = (runId: string): boolean => dispatcher.active(runId) !== null;
+    return recover({ rooms, ...how, adopt, drives, ...options });
   });
   const engine: Engine = {
     config,
@@ -90,7 +92,10 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     checkPost: post.check,
     beginAdopting: () => void (adopts = true),
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened()),
+    async close() {
+      await untilIdle();
+      await closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened());
+    },
   };
   return engine;
 }
@@ -117,19 +122,6 @@ function createOwnPost(
     },
     check: async (): Promise<void> => void (await (await post)?.check()),
     opened: () => post,
-  };
-}
-
-type RecoverOptions = NonNullable<Parameters<Engine['recover']>[0]>;
-
-/** One at a time: calls that ask for the same share it, and others wait for their turn. */
-function createRecovering(start: (options: RecoverOptions) => Promise<Recovered>): Engine['recover'] {
-  let current: { readonly key: string; readonly outcome: Promise<Recovered> } | null = null;
-  return async (options = {}) => {
-    const key = JSON.stringify(options);
-    while (current !== null && current.key !== key) await current.outcome.catch(() => undefined);
-    current ??= { key, outcome: start(options).finally(() => (current = null)) };
-    return await current.outcome;
   };
 }
 

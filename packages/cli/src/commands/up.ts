@@ -23,7 +23,7 @@ export const command = defineCommand({
     replace: {
       type: 'boolean',
       summary:
-        'if a daemon serves the project, end it and adopt its running agents; it goes on if this one could not start',
+        'if a daemon serves the project, end it and adopt its running agents; runs that have no agent yet are stopped; it goes on if this one could not start',
     },
     'print-unit': {
       type: 'boolean',
@@ -55,7 +55,8 @@ export const command = defineCommand({
     await agreeFirst(stateDir, output);
     if (replace) {
       const replaced = await endForNext({ stateDir });
-      if (replaced !== null) output.note(`note: ended ${replaced.daemon}${describeLeft(replaced)}`);
+      if (replaced !== null)
+        output.note(`note: ended ${replaced.daemon}${describeRunning(replaced)}${describeQueued(replaced)}`);
     }
     if (detach) {
       const status = await startDaemon({
@@ -71,12 +72,19 @@ export const command = defineCommand({
   },
 });
 
-function describeLeft({ running, isAdopted }: ReplacedDaemon): string {
+function describeRunning({ running, isAdopted }: ReplacedDaemon): string {
   if (running === 0) return '';
   const agents = running === 1 ? 'its running agent' : `its ${running} running agents`;
   return isAdopted
     ? `; ${agents} ${running === 1 ? 'goes on, and is' : 'go on, and are'} adopted`
     : `; ${agents} ${running === 1 ? 'was' : 'were'} stopped with it, because limits.adoptWithin is 0s`;
+}
+
+function describeQueued({ queued }: ReplacedDaemon): string {
+  if (queued === 0) return '';
+  return queued === 1
+    ? '; 1 run that had no agent yet was stopped (caisson retry starts it again)'
+    : `; ${queued} runs that had no agent yet were stopped (caisson retry starts them again)`;
 }
 
 function describeStarted({ pid, log, projectRoot }: DaemonStatus): Lines {

@@ -86,7 +86,7 @@ export async function* callForEvents<In>(
 
 async function ask<In>(
   connection: Connection,
-  { method, path, answer: _answer }: Operation<In, unknown>,
+  { method, path, answer: kind, isPatient = kind === 'events' || kind === 'chunks' }: Operation<In, unknown>,
   input: Loose<In>,
   signal?: AbortSignal,
 ): Promise<ConnectionAnswer> {
@@ -102,6 +102,7 @@ async function ask<In>(
     path: isBody ? filled : `${filled}${toQuery(rest)}`,
     ...(isBody ? { body: JSON.stringify(rest) } : {}),
     signal,
+    isPatient,
   });
   if (answer.status < 400) return answer;
   throw toThrown(parseProblem(await readAll(answer)));

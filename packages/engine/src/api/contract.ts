@@ -115,6 +115,8 @@ export interface ConnectionRequest {
   readonly path: string;
   readonly body?: string | NodeJS.ReadableStream;
   readonly signal?: AbortSignal | undefined;
+  /** Waits for something that happens, however long that takes. */
+  readonly isPatient?: boolean | undefined;
 }
 
 export interface ConnectionAnswer {

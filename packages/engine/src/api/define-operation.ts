@@ -14,6 +14,8 @@ export interface Operation<In, Out> {
   readonly answer: 'json' | 'bytes' | 'events' | 'chunks';
   /** Of a list: how much one answer has of it. `run` gets that as `limit`. */
   readonly page?: PageRule | undefined;
+  /** Answers only when something has happened, however long that takes. */
+  readonly isPatient?: boolean;
   /** Of an answer that rarely changes: it gets an ETag. */
   isTagged?(answer: Awaited<Out>): boolean;
   run(host: ApiHost, input: In, signal: AbortSignal): Out;

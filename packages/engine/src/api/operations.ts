@@ -37,11 +37,14 @@ const READING = {
     ),
     ({ live }) => live === undefined,
   ),
-  ended: json(
-    'GET /v1/runs/:run/ended',
-    () => ApiInputs.run,
-    async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
-  ),
+  ended: {
+    ...json(
+      'GET /v1/runs/:run/ended',
+      () => ApiInputs.run,
+      async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
+    ),
+    isPatient: true,
+  },
   events: list(1000, 1000)(
     'GET /v1/runs/:run/events',
     () => ApiInputs.after,

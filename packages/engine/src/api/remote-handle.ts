@@ -74,12 +74,16 @@ async function startStreams(
   const { signal } = over;
   if (input !== undefined)
     void connection
-      .request({ method: 'POST', path: `${path}/input`, body: input, signal })
+      .request({ method: 'POST', path: `${path}/input`, body: input, signal, isPatient: true })
       .then(readAll)
       .catch(() => undefined)
       .finally(() => input.unpipe()); // nobody reads it any more
   if (write === undefined) return;
-  const { status, body } = await connection.request({ method: 'GET', path: `${path}/output` });
+  const { status, body } = await connection.request({
+    method: 'GET',
+    path: `${path}/output`,
+    isPatient: true,
+  });
   if (status >= 400) return await writeRecorded(connection, runId, write);
   const readFrames = createFrameReader();
   for await (const chunk of body) for (const { name, bytes } of readFrames(chunk)) await write(name, [bytes]);

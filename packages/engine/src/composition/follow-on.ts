@@ -1,5 +1,5 @@
 /**
- * Who follows through a daemon follows on without it. What is recorded is in the ledger, and the next host of a run is
+ * Who follows through a daemon follows on without it, and an order to stop a run reaches its next host. What is recorded is in the ledger, and the next host of a run is
  * found there, too: a reader misses nothing that is recorded, and gets nothing twice.
  */
 import { definedOnly, type EventEnvelope } from '@caisson/protocol';
@@ -16,6 +16,12 @@ export function withFollowers(remote: Caisson, openHere: () => Promise<Caisson>)
     follow: (first: string | FollowOptions = {}, how: ReadOptions = {}) =>
       typeof first === 'string' ? followRun(remote, here, first, how) : followAll(remote, here, first),
     followLog: (run, name, how = {}) => followLog(remote, here, { run, name, how }),
+    // The daemon may leave the run to the next one.
+    cancel: (run, how) =>
+      remote.cancel(run, how).catch(async (error: unknown) => {
+        if (!isDaemonLoss(error)) throw error;
+        return (await here()).cancel(run, how);
+      }),
     async close() {
       await remote.close();
       await (await opened?.catch(() => null))?.close();

@@ -23,12 +23,13 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
   const engine = createEngine(live.current, cwd, { ...options, bus });
   const { unread = [] } = live.current;
   for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
-  if (unread.length === 0) await settleLeft(engine, options);
+  if (unread.length === 0 && options.isDaemon !== true) await settleOrReport(engine, options);
   const beside = createBeside(engine);
   const caisson = createLibrary(engine, cwd, live, beside);
   return {
     engine,
     forOwner: () => recordDecisions(caisson, engine, localActor(options.client)),
+    settleLeft: () => settleLeft(engine, options),
     readConfig: () => live.current,
     reloadConfig: (accept) => live.reload(accept),
     async beginWork(repeat) {
@@ -51,19 +52,9 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
   };
 }
 
-/** Settles what dead hosts left: runs, seals and interrupted applies. */
-async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void> {
+async function settleOrReport(engine: Engine, options: CaissonOptions): Promise<void> {
   try {
-    const { left } = await engine.recover();
-    // A run that cannot be settled now blocks no work.
-    for (const error of left) {
-      if (options.onUnsettled !== undefined) options.onUnsettled(error);
-      else options.onNotice?.(error.message);
-    }
-    for (const message of (await makeLateSeals(engine)).failures) options.onNotice?.(message);
-    if (options.onNotice !== undefined) {
-      for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
-    }
+    await settleLeft(engine, options);
   } catch (error) {
     if (options.onUnsettled === undefined) {
       await engine.close();
@@ -73,11 +64,26 @@ async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void
   }
 }
 
+async function settleLeft(engine: Engine, options: CaissonOptions): Promise<void> {
+  const { left } = await engine.recover();
+  // A run that cannot be settled now blocks no work.
+  for (const error of left) {
+    if (options.onUnsettled !== undefined) options.onUnsettled(error);
+    else options.onNotice?.(error.message);
+  }
+  for (const message of (await makeLateSeals(engine)).failures) options.onNotice?.(message);
+  if (options.onNotice !== undefined) {
+    for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
+  }
+}
+
 /** A project that is open in this process. */
 export interface OpenedHost extends ApiHost {
   readonly engine: Engine;
   /** For the program that opened it: what it decides is recorded. */
   forOwner(): Caisson;
+  /** Settles what dead hosts left: runs, seals and interrupted applies. A daemon does that when it may adopt. */
+  settleLeft(): Promise<void>;
   /** What the files said when they were last read; `checkConfig` reads them again. */
   readConfig(): ResolvedConfig;
   /** The same as `checkConfig`, unless `accept` throws for what was read: then nothing has changed. */

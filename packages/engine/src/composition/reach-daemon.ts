@@ -13,6 +13,7 @@ import { readHostEnvironment, type LiveConfig } from '../config/index.ts';
 import { createSessions } from '../session/index.ts';
 import { findStateFolder, type OwnState } from '../trust/index.ts';
 import type { Engine } from './engine-contract.ts';
+import { refuseStopped } from './stopped-daemon.ts';
 
 /** A project whose configuration was read. */
 export interface Opening {
@@ -42,10 +43,10 @@ export async function reachDaemon(opening: Opening, options: CaissonOptions): Pr
   const state = findStateFolder(opening.live.current);
   if (state === null) return null;
   const connection = connectSocket(socket, options.client);
-  const refused = await findObjection(connection, state, options.version ?? 'unknown');
-  if (refused === null) return openRemote(opening, connection, env);
+  const found = await meetDaemon(connection, state, options.version ?? 'unknown');
+  if (typeof found !== 'string') return openRemote(opening, refuseStopped(connection, found.pid), env);
   connection.close();
-  if (refused !== 'gone') options.onNotice?.(`${refused}; this command goes on without it.`);
+  if (found !== 'gone') options.onNotice?.(`${found}; this command goes on without it.`);
   return null;
 }
 
@@ -54,12 +55,12 @@ function isOwnSocket(socket: string): boolean {
   return found?.isSocket() === true && found.uid === process.geteuid?.();
 }
 
-/** Why this daemon is not used, in words; `gone` if there is none behind the socket. */
-async function findObjection(
+/** Who it is; or why it is not used, in words, and `gone` if there is none behind the socket. */
+async function meetDaemon(
   connection: Connection,
   state: OwnState,
   version: string,
-): Promise<string | null> {
+): Promise<HostIntroduction | string> {
   const nonce = makeNonce();
   const signal = AbortSignal.timeout(HELLO_WITHIN_MS);
   let answer = '';
@@ -78,7 +79,7 @@ async function findObjection(
     return 'what listens on the socket of the daemon is not a daemon of this state folder';
   if (introduced.version !== version)
     return `the daemon has version ${introduced.version}, and this is ${version} (${REPLACE})`;
-  return null;
+  return introduced;
 }
 
 function readIntroduction(answer: string): HostIntroduction | null {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { isListening, isSameProcess, throughFolder } from '@caisson/ground';
+import { isListening, isSameProcess, sendSignal, throughFolder } from '@caisson/ground';
 import { AdoptionAnswer, encodeNdjson, type AdoptionClaim, type Handover } from '@caisson/protocol';
 import type { AdoptedWorker, WorkerHandle, WorkerProcess } from './contract.ts';
 import { WorkerUnreachableError } from './errors.ts';
@@ -114,7 +114,7 @@ function describeAdopted(handle: WorkerHandle, socket: Socket): WorkerProcess {
     output: new PassThrough().end().resume(),
     exited: untilGone(handle, socket),
     kill() {
-      if (isSameProcess(handle.pid, handle.startTime)) process.kill(handle.pid, 'SIGKILL');
+      if (isSameProcess(handle.pid, handle.startTime)) sendSignal(handle.pid, 'SIGKILL');
     },
   };
 }

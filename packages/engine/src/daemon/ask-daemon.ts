@@ -46,6 +46,7 @@ export async function askToEndFace(stateDir: string): Promise<void> {
 /** The part of a status that replacing needs. */
 const RunsPart: z.ZodMiniType<SaidRuns> = z.object({
   running: z.optional(z.int()),
+  queued: z.optional(z.int()),
   adoptionVersion: z.optional(z.int()),
 });
 

@@ -35,6 +35,7 @@ export class DaemonRefusedError extends CaissonError {
 
 export interface SaidRuns {
   readonly running?: number | undefined;
+  readonly queued?: number | undefined;
   readonly adoptionVersion?: number | undefined;
 }
 

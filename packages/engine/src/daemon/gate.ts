@@ -1,10 +1,10 @@
-/** Lets work in while the daemon serves, and knows what of it is still being accepted (DM3). */
+/** Lets work in while the daemon serves, and knows what of it is still being accepted, or changed (DM3). */
 import { DaemonStoppingError } from './errors.ts';
 
 export interface Gate {
   /** Throws DaemonStoppingError once the gate is closed. */
   enter<T>(work: () => Promise<T>): Promise<T>;
-  /** What was let in and has not been accepted or refused. None of them rejects. */
+  /** What was let in and has not been accepted, carried out or refused. None of them rejects. */
   entering(): readonly Promise<unknown>[];
 }
 

@@ -25,13 +25,14 @@ export { createGate, type Gate } from './gate.ts';
 export {
   findLeaseHolder,
   findLivingDaemon,
+  hasLease,
   identifyDaemon,
   LEASE_ROW,
   releaseLease,
   takeLease,
   type LeaseRooms,
 } from './lease.ts';
-export { createLife } from './life.ts';
+export { createLife, type LifeOptions } from './life.ts';
 export {
   createSchedules,
   listSchedules,

@@ -23,10 +23,14 @@ export async function takeLease(rooms: LeaseRooms, own: DaemonIdentity): Promise
   }
 }
 
+export function hasLease({ ledger }: Pick<LeaseRooms, 'ledger'>, own: DaemonIdentity): boolean {
+  return isDeepStrictEqual(ledger.kv.get(SPACE, KEY), own);
+}
+
 /** Releases it; nothing happens when another process has it. */
 export function releaseLease({ ledger }: LeaseRooms, own: DaemonIdentity): void {
   ledger.alone(() => {
-    if (isDeepStrictEqual(ledger.kv.get(SPACE, KEY), own)) ledger.kv.delete(SPACE, KEY);
+    if (hasLease({ ledger }, own)) ledger.kv.delete(SPACE, KEY);
   });
 }
 

@@ -106,7 +106,10 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   };
 }
 
-/** From here on this host owns the run, and the one before can write nothing of it. */
+/**
+ * From here on this host owns the run, and the one before can write nothing of it. A claim that failed behind its record is
+ * repeated without it.
+ */
 async function claimRun(
   { recorder, ledger, hostId: host }: DispatchRooms,
   {
@@ -114,9 +117,11 @@ async function claimRun(
     launched,
   }: AdoptableRun,
 ): Promise<{ record: RunRecord; epoch: number }> {
-  const epoch = before + 1;
+  const isRecorded = previousHost === host;
+  const epoch = isRecorded ? before : before + 1;
   const record = recorder.of(runId, launched.trace, epoch);
-  await record.append('run.adopted', { host, epoch, previousHost }, { attempt: launched.attempt });
+  if (!isRecorded)
+    await record.append('run.adopted', { host, epoch, previousHost }, { attempt: launched.attempt });
   ledger.leases.transfer(runId, host, pool);
   return { record, epoch };
 }

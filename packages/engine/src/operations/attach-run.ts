@@ -1,5 +1,5 @@
 /** A handle on a run that any host drives, this one or another: what happens, and orders through its host. */
-import type { DispatchResult } from '@caisson/protocol';
+import { BusTopic, type DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import { type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
@@ -15,7 +15,10 @@ export function attachRun(engine: Engine, runId: string): RunHandle {
     isElsewhere: true,
     events: (options) => followRun(engine, runId, options),
     ended: waitForEnd(engine, runId),
-    cancel: (options) => void cancelRun(engine, runId, options),
+    cancel: (options) =>
+      void cancelRun(engine, runId, options).catch(({ message }: Error) =>
+        engine.bus.emit(BusTopic.WARNING, { source: 'cancel', message }),
+      ),
     send: (body) => sendMessage(engine, runId, body),
   };
 }

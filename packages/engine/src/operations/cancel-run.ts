@@ -1,40 +1,73 @@
 /**
  * Asks the host that owns the run; when that host is dead, settles the run instead, also one whose worker goes on. A host that
- * exists and does not answer (stopped, or overloaded) still has the order, and carries it out once it runs again.
+ * exists and does not answer (stopped, or overloaded) still has the order, and carries it out once it runs again. One that
+ * leaves the run to the next host (or has just taken it over) does not: it is asked again until another one has the run.
  */
+import { RunLeftError } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { HostUnreachableError } from '../hosts/index.ts';
+import type { RunRow } from '../ledger/index.ts';
+import { pause } from '../platform/index.ts';
 
 export type CancelOutcome = 'asked' | 'ended-already' | 'settled' | 'unanswered';
 
+export interface CancelOptions {
+  readonly force?: boolean;
+  readonly interrupt?: boolean;
+}
+
+const AGAIN_MS = 100;
+/** A host that leaves is gone by then. */
+const LEAVING_MS = 20_000;
+
+/** Throws RunLeftError in a host that leaves the run. */
 export async function cancelRun(
   engine: Engine,
   runId: string,
-  options: { force?: boolean; interrupt?: boolean } = {},
+  options: CancelOptions = {},
 ): Promise<CancelOutcome> {
-  const row = engine.ledger.run(runId);
-  const isPushing = row?.waitingBranch === 'pending'; // until its host is done with it, a run can still be stopped
-  if (row === null || (row.ending !== undefined && !isPushing)) return 'ended-already';
-  const own = row.host === engine.hostId ? engine.dispatcher.active(runId) : null;
-  if (own !== null) {
-    own.cancel(options);
-    return 'asked';
+  const { clock } = engine;
+  const untilMs = clock.monotonicMs() + LEAVING_MS;
+  for (;;) {
+    const row = findCancellable(engine, runId);
+    if (row === null) return 'ended-already';
+    const outcome =
+      row.host === engine.hostId ? stopOwn(engine, row, options) : await askHost(engine, row, options);
+    if (outcome !== null) return outcome;
+    if (clock.monotonicMs() >= untilMs) return 'unanswered';
+    await pause(clock, AGAIN_MS, new AbortController().signal);
   }
+}
+
+/** Until its host is done with the push of its branch, an ended run can still be stopped. */
+function findCancellable({ ledger }: Engine, runId: string): RunRow | null {
+  const row = ledger.run(runId);
+  return row !== null && (row.ending === undefined || row.waitingBranch === 'pending') ? row : null;
+}
+
+function stopOwn({ dispatcher }: Engine, { runId, ending }: RunRow, options: CancelOptions): CancelOutcome {
+  const own = dispatcher.active(runId);
+  if (own === null && ending === undefined) throw new RunLeftError(runId);
+  own?.cancel(options);
+  return own === null ? 'ended-already' : 'asked';
+}
+
+/** Null: another host has the run by now, or will. */
+async function askHost(
+  engine: Engine,
+  { runId, host, ending }: RunRow,
+  { force = false, interrupt = false }: CancelOptions,
+): Promise<CancelOutcome | null> {
   try {
-    const reply = await engine.hosts.order(row.host, {
-      kind: 'cancel',
-      runId,
-      force: options.force ?? false,
-      interrupt: options.interrupt ?? false,
-    });
-    return reply.ok ? 'asked' : 'ended-already';
+    const reply = await engine.hosts.order(host, { kind: 'cancel', runId, force, interrupt });
+    if (reply.ok) return 'asked';
+    return ending === undefined ? null : 'ended-already';
   } catch (error) {
     if (!(error instanceof HostUnreachableError)) throw error;
-    if (row.ending !== undefined) return 'ended-already';
+    if (ending !== undefined) return 'ended-already';
     await engine.recover({ cancelled: runId });
     const after = engine.ledger.run(runId);
     if (after?.ending !== undefined) return 'settled';
-    const isAdopted = after !== null && after.host !== row.host; // meanwhile
-    return isAdopted ? cancelRun(engine, runId, options) : 'unanswered';
+    return after !== null && after.host !== host ? null : 'unanswered';
   }
 }

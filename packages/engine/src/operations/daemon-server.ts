@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
-import type { Clock } from '@caisson/ground';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import {
   actOfControl,
@@ -17,6 +16,7 @@ import {
   type DaemonSocket,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
+import { withinMs } from '../platform/index.ts';
 import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
 import { createDaemonMcp, MCP_PATH } from './daemon-mcp.ts';
 import { localActor, recordAct } from './record-act.ts';
@@ -55,7 +55,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
     const recorded = recordAct(engine, clientOf(request), act, {}).catch((error: Error) =>
       warn(`who asked to ${act} could not be recorded: ${error.message}`),
     );
-    void withinMs(engine.clock, recorded, MAX_RECORD_MS).then(() => answerControl(request, response));
+    void withinMs(engine.clock, MAX_RECORD_MS, recorded).then(() => answerControl(request, response));
   };
   const answerMcp: RequestListener = (request, response) =>
     mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });
@@ -92,13 +92,6 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
       cancel();
     },
   };
-}
-
-async function withinMs(clock: Clock, work: Promise<void>, limitMs: number): Promise<void> {
-  let cancel = (): void => undefined;
-  const over = new Promise<void>((resolve) => (cancel = clock.setTimer(limitMs, resolve)));
-  await Promise.race([work, over]);
-  cancel();
 }
 
 function untilClosed(connection: Socket): Promise<unknown> {

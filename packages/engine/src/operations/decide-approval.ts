@@ -8,6 +8,18 @@ export class ApprovalClosedError extends CaissonError {
   readonly code = 'APPROVAL_CLOSED';
 }
 
+/** It waits, but its host cannot decide it at this moment. */
+export class ApprovalNotReadyError extends CaissonError {
+  readonly code = 'APPROVAL_NOT_READY';
+  override readonly retryable = true;
+
+  constructor(approvalId: string) {
+    super(`${approvalId} was not decided: its daemon takes its agent over at this moment`, {
+      remedy: 'Decide it again in a moment. caisson approvals lists what waits.',
+    });
+  }
+}
+
 const MIN_CHARACTERS = 4;
 
 /** `given` is an approval's id, a unique ending of it, its run, or `latest`. */
@@ -25,8 +37,9 @@ export async function decideApproval(
     approvalId: approval.approvalId,
     decision,
   });
-  if (!reply.ok) throw closed(findApproval(engine, approval.approvalId));
-  return approval;
+  if (reply.ok) return approval;
+  const now = findApproval(engine, approval.approvalId);
+  throw now.status === 'open' ? new ApprovalNotReadyError(now.approvalId) : closed(now);
 }
 
 /** The waiting call that is meant. Throws ApprovalClosedError. */

@@ -4,6 +4,7 @@ import { createRepeatedWork, listDueWork, type DueRooms } from './due-work.ts';
 
 /** What the parts of an engine were asked to do. */
 function openParts() {
+  const closing = new AbortController();
   const done: string[] = [];
   const does = (name: string) => () => {
     done.push(name);
@@ -24,7 +25,7 @@ function openParts() {
     callbacks: { resume: does('callbacks') },
     mirror: { sendMarked: does('bucket') },
     config: { stateDir: '/nowhere' },
-    dispatcher: { closing: new AbortController().signal },
+    dispatcher: { closing: closing.signal },
     rooms: {},
   } as unknown as Engine;
   const rooms = {
@@ -34,7 +35,7 @@ function openParts() {
     schedules: { name: 'schedules', everyMs: 2000, run: does('schedules') },
     endGone: does('end'),
   } as unknown as DueRooms;
-  return { done, tasks: listDueWork(engine, rooms) };
+  return { done, closing, engine, tasks: listDueWork(engine, rooms) };
 }
 
 test.each([
@@ -55,6 +56,14 @@ test.each([
   expect(task?.everyMs).toBe(everyMs);
   await task?.run();
   expect(done).toContain(asked);
+});
+
+test('a daemon that ends does not wait until its bucket has everything', async () => {
+  const { tasks, engine, closing } = openParts();
+  Object.assign(engine.mirror ?? {}, { sendMarked: () => new Promise(() => undefined) });
+  const sent = tasks.find(({ name }) => name === 'bucket')?.run();
+  closing.abort();
+  expect(await sent).toBeUndefined();
 });
 
 test('a daemon does nothing else by itself, except for the length of its own log', () => {

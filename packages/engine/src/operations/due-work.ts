@@ -5,6 +5,7 @@
  */
 import type { DaemonSocket, SystemdNotifier, TimedTask } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
+import { orAborted } from '../platform/index.ts';
 import { limitOwnLog } from './daemon-log.ts';
 import { openQuestions } from './open-questions.ts';
 import { pushLeft } from './push-left.ts';
@@ -37,15 +38,17 @@ export interface DueRooms {
   readonly schedules: TimedTask;
   /** The ledger is not where it was. */
   endGone(): void;
+  leaveIfReplaced(): void;
 }
 
 /** Times are multiples of each other where possible, so that one wake-up serves several. */
 export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask[] {
   const { ledger, callbacks, mirror, config } = engine;
-  const { socket, notifier, seals, schedules, endGone } = rooms;
+  const { socket, notifier, seals, schedules, endGone, leaveIfReplaced } = rooms;
   const { aliveEveryMs } = notifier;
   const endIfGone = (): void => {
-    if (!ledger.isThere()) endGone();
+    if (ledger.isThere()) leaveIfReplaced();
+    else endGone();
   };
   return [
     { name: 'ledger', everyMs: 2 * SECOND_MS, run: endIfGone },
@@ -57,7 +60,9 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
     { name: 'pushes', everyMs: MINUTE_MS, run: () => pushLeft(engine, engine.dispatcher.closing) },
     { name: 'callbacks', everyMs: MINUTE_MS, run: () => callbacks.resume() },
     { name: 'log', everyMs: MINUTE_MS, run: () => limitOwnLog(config.stateDir) },
-    ...(mirror === null ? [] : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => mirror.sendMarked() }]),
+    ...(mirror === null
+      ? []
+      : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => sendMarked(engine, mirror) }]),
     ...(aliveEveryMs === null
       ? []
       : [{ name: 'watchdog', everyMs: aliveEveryMs, run: () => notifier.alive() }]),
@@ -68,6 +73,16 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
 async function checkSockets(engine: Engine, socket: DaemonSocket): Promise<void> {
   await engine.checkPost();
   await socket.check();
+}
+
+/** A daemon that ends waits only for a moment for its bucket, and does that elsewhere. */
+async function sendMarked(
+  { dispatcher: { closing } }: Engine,
+  mirror: NonNullable<Engine['mirror']>,
+): Promise<void> {
+  await orAborted(closing, mirror.sendMarked()).catch((error: unknown) => {
+    if (!closing.aborted) throw error;
+  });
 }
 
 /** A run that cannot be settled now is tried again; the first of them is the reason that is reported. */

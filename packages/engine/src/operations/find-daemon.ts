@@ -80,12 +80,16 @@ function describeNoAnswer(error: unknown): DaemonStanding | null {
 const FIRST_ADOPTION = 1;
 
 /** Where it does not say how many run, there may be some. */
-export function toWorkers({ running, adoptionVersion = FIRST_ADOPTION }: SaidRuns): DaemonWorkers {
-  return { running: running ?? 0, adoptionVersions: running === 0 ? [] : [adoptionVersion] };
+export function toWorkers({
+  running,
+  queued = 0,
+  adoptionVersion = FIRST_ADOPTION,
+}: SaidRuns): DaemonWorkers {
+  return { running: running ?? 0, queued, adoptionVersions: running === 0 ? [] : [adoptionVersion] };
 }
 
-/** An older ledger is left as it is while its daemon lives: what is known of that one is its lease. */
-async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
+/** Throws for a ledger that this version cannot read. An older ledger is left as it is while its daemon lives: what is known of that one is its lease. */
+export async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
   return await readLedger(config).catch((error: unknown) => {
     if (!(error instanceof LedgerInUseError)) throw error;
     const { daemon: identity } = error;

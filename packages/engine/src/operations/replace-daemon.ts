@@ -1,10 +1,16 @@
 /** `up --replace`: ends the daemon of the project for the next one, if that could start and understands its workers. */
-import { isErrno, isSameProcess } from '@caisson/ground';
+import { isSameProcess, sendSignal } from '@caisson/ground';
 import { ADOPTION_VERSION } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
 import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
 import { requireSafeListening } from '../face/index.ts';
-import { findDaemonOf, toWorkers, type DaemonPlace, type DaemonStanding } from './find-daemon.ts';
+import {
+  findDaemonOf,
+  findInLedger,
+  toWorkers,
+  type DaemonPlace,
+  type DaemonStanding,
+} from './find-daemon.ts';
 import type { DaemonWorkers } from './waiting-workers.ts';
 
 const GONE_POLL_MS = 50;
@@ -16,6 +22,8 @@ export interface ReplacedDaemon {
   readonly daemon: string;
   /** Its runs with a worker; 0 where its answer could not be understood. */
   readonly running: number;
+  /** Its runs without a worker, which end with it. */
+  readonly queued: number;
   /** Whether workers wait for the next daemon at all. */
   readonly isAdopted: boolean;
 }
@@ -30,18 +38,20 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   const identity = standing.kind === 'answers' ? standing.status : standing.identity;
   const workers = workersOf(standing);
   demandUnderstood(workers);
+  if (standing.kind !== 'silent') await findInLedger(config); // a silent one was looked for there already
   const { pid, startTime } = identity;
   const isStopped = standing.kind === 'silent' && standing.isStopped;
   if (standing.kind !== 'silent') await askToLeave(config.stateDir);
-  else if (!isStopped) signalQuietly(pid, 'SIGTERM'); // the order to leave, for one that takes none
+  else if (!isStopped) sendSignal(pid, 'SIGTERM'); // the order to leave, for one that takes none
   const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
   while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) signalQuietly(pid, 'SIGKILL'); // a stopped one gets no other
+    if (performance.now() >= untilMs) sendSignal(pid, 'SIGKILL'); // a stopped one gets no other
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return {
     daemon: describeDaemon(identity),
     running: workers.running,
+    queued: workers.queued,
     isAdopted: config.limits.adoptWithinMs > 0,
   };
 }
@@ -66,12 +76,4 @@ async function askToLeave(stateDir: string): Promise<void> {
   await askToStop(stateDir, { leave: true }).catch((error: unknown) => {
     if (!(error instanceof OtherDaemonError)) throw error;
   });
-}
-
-function signalQuietly(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (!isErrno(error, 'ESRCH')) throw error; // it has ended by itself
-  }
 }

@@ -16,6 +16,7 @@ import {
   createLife,
   DaemonRunsError,
   describeDaemon,
+  hasLease,
   identifyDaemon,
   releaseLease,
   startSystemdNotifier,
@@ -24,17 +25,22 @@ import {
   type DaemonControl,
   type DaemonLife,
   type Gate,
+  type LifeOptions,
   type LeaseRooms,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
+import { withinMs } from '../platform/index.ts';
 import { findOwnLog } from './daemon-log.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
+import { gateCaisson } from './gate-caisson.ts';
 import { reloadProject } from './reload-project.ts';
-import { serveResidents, type ServedResidents } from './serve-residents.ts';
+import { serveResidents } from './serve-residents.ts';
 
+/** How long a change that was let in may take once the runs have ended. A daemon that is replaced has ten seconds for all. */
+const LAST_CHANGES_MS = 5000;
 /** How many of its runs a daemon names when it is asked about itself. */
 const MAX_NAMED_RUNS = 100;
 
@@ -66,7 +72,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve({ opened, own, seals, started });
+    return await serve({ opened, own, seals, started, onNotice: options.onNotice });
   } catch (error) {
     for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
@@ -87,20 +93,21 @@ interface Serving {
   readonly own: DaemonIdentity;
   readonly seals: RepeatedWork;
   readonly started: Undo[];
+  readonly onNotice: CaissonOptions['onNotice'];
 }
 
-async function serve({ opened, own, seals, started }: Serving): Promise<ServedProject> {
+async function serve({ opened, own, seals, started, onNotice }: Serving): Promise<ServedProject> {
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
-  await adoptAll(engine, started);
+  await takeOver(opened, started, onNotice);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   started.push(() => notifier.stop());
   const gate = createGate(() => life.phase() === 'serving');
   const life = openLife(engine, gate, {
     close: () => close(),
-    onPhase() {
-      notifier.stopping();
+    onPhase(phase) {
+      if (phase !== 'draining') notifier.stopping(); // from then on systemd waits for TimeoutStopSec
       residents.stop().catch(() => undefined); // closing waits for it, and reports it
     },
   });
@@ -112,7 +119,7 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
     isServing: () => life.phase() === 'serving',
   });
   started.push(() => residents.stop());
-  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents);
+  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents.api);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
@@ -130,16 +137,14 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
   const server = await openDaemonServer({ engine, host, control, warn });
   started.push(() => server.stop());
   await server.face.reopen();
-  let gone: Error | null = null;
-  const endGone = (): void => {
-    gone ??= new LedgerGoneError(engine.ledger.file);
-    life.force();
-  };
-  const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, endGone };
+  const place = watchPlace(engine, own, { life, warn });
+  const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, ...place };
   const tasks = listDueWork(engine, rooms);
   const timers = startTimers({ clock: engine.clock, tasks, warn });
   const close = async (): Promise<void> => {
+    await withinMs(engine.clock, LAST_CHANGES_MS, Promise.all(gate.entering()));
     await stopAll([residents, timers], server, life);
+    const gone = place.gone();
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
     await opened.caisson.close();
     await notifier.stop();
@@ -149,11 +154,36 @@ async function serve({ opened, own, seals, started }: Serving): Promise<ServedPr
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
 }
 
-/** Before the socket is open; what fails is tried again by a timer, and reported by it. */
-async function adoptAll(engine: Engine, started: Undo[]): Promise<void> {
+/** A daemon ends when its place is not its own any more (DM1, DM4). */
+function watchPlace(
+  engine: Engine,
+  own: DaemonIdentity,
+  { life, warn }: { life: DaemonLife; warn(message: string): void },
+) {
+  let gone: Error | null = null;
+  return {
+    gone: () => gone,
+    endGone(): void {
+      gone ??= new LedgerGoneError(engine.ledger.file);
+      life.force();
+    },
+    leaveIfReplaced(): void {
+      if (life.phase() !== 'serving' || hasLease(engine, own)) return;
+      warn('another daemon serves this project by now; this one leaves');
+      life.stop({ leave: true });
+    },
+  };
+}
+
+/** Before the socket is open; what fails is tried again by a timer. */
+async function takeOver(
+  { engine, settleLeft }: OpenedHost,
+  started: Undo[],
+  onNotice: CaissonOptions['onNotice'],
+): Promise<void> {
   started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
   engine.beginAdopting();
-  await engine.recover().catch(() => undefined);
+  await settleLeft().catch((error: unknown) => onNotice?.((error as Error).message));
 }
 
 async function stopAll(
@@ -169,7 +199,7 @@ async function stopAll(
 function openLife(
   { clock, dispatcher }: Engine,
   gate: Gate,
-  { close, onPhase }: { close(): Promise<void>; onPhase(): void },
+  { close, onPhase }: Pick<LifeOptions, 'onPhase'> & { close(): Promise<void> },
 ): DaemonLife {
   return createLife({
     clock,
@@ -184,18 +214,6 @@ function openLife(
     },
     onPhase,
   });
-}
-
-/** Nothing that starts a run gets in once the daemon ends. */
-function gateCaisson(caisson: Caisson, gate: Gate, { api }: ServedResidents): Caisson {
-  return {
-    ...caisson,
-    residents: api,
-    dispatch: (...given) => gate.enter(() => caisson.dispatch(...given)),
-    continue: (...given) => gate.enter(() => caisson.continue(...given)),
-    retry: (...given) => gate.enter(() => caisson.retry(...given)),
-    answer: (...given) => gate.enter(() => caisson.answer(...given)),
-  };
 }
 
 function describeStatus(

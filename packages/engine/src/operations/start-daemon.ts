@@ -1,7 +1,7 @@
 /** `up -d`: starts a daemon in the background and waits until it answers. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
+import { explainError, isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
 import { definedOnly, type DaemonStatus } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
@@ -21,6 +21,8 @@ const POLL_MS = 25;
 /** Settling what a dead host left may take long; by then a person wonders. */
 const SLOW_MS = 5000;
 const MAX_REASON_CHARACTERS = 4000;
+/** The first line of its log. */
+const STARTING = 'Starting.\n';
 
 export interface StartOptions extends DaemonPlace {
   /** The CLI to start it with. */
@@ -77,10 +79,23 @@ async function startWithLog(stateDir: string, start: (logFd: number) => Promise<
   removeFileSync(path);
   const logFd = openSync(path, 'ax', 0o600);
   try {
+    reserveLog(logFd, path);
     const pid = await start(logFd);
     return { pid, startTime: readProcess(pid)?.startTime ?? '', path };
   } finally {
     closeSync(logFd);
+  }
+}
+
+/** On a full disk it would end without a word. */
+function reserveLog(logFd: number, path: string): void {
+  try {
+    writeSync(logFd, STARTING);
+  } catch (error) {
+    removeFileSync(path);
+    throw new DaemonStartError(`the log of the daemon cannot be written: ${explainError(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -106,7 +121,8 @@ async function untilItAnswers(
 
 /** Its own error, in its own words. */
 function diedAtOnce(path: string): DaemonStartError {
-  const text = existsSync(path) ? readFileSync(path, 'utf8').slice(-MAX_REASON_CHARACTERS).trim() : '';
+  const log = existsSync(path) ? readFileSync(path, 'utf8').slice(STARTING.length) : '';
+  const text = log.slice(-MAX_REASON_CHARACTERS).trim();
   removeFileSync(path);
   const said = text.split('\n').findLast((line) => /^(?:internal )?error: /.test(line)) ?? text;
   const reason = said.replace(/^error: /, '');

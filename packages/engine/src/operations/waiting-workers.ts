@@ -5,14 +5,21 @@ import type { Ledger, RunRow } from '../ledger/index.ts';
 
 export interface DaemonWorkers {
   readonly running: number;
+  /** Runs without a worker: nobody adopts them. */
+  readonly queued: number;
   /** The versions of adoption that they speak. */
   readonly adoptionVersions: readonly number[];
 }
 
 export function findWorkersOf(ledger: Ledger, hostId: string): DaemonWorkers {
-  const running = ledger.runs({ status: ['running'] }).filter(({ host }) => host === hostId);
+  const open = ledger.runs({ status: ['queued', 'running'] }).filter(({ host }) => host === hostId);
+  const running = open.filter(({ status }) => status === 'running');
   const versions = running.flatMap((row) => findLaunch(ledger, row)?.data.adoption?.version ?? []);
-  return { running: running.length, adoptionVersions: [...new Set(versions)] };
+  return {
+    running: running.length,
+    queued: open.length - running.length,
+    adoptionVersions: [...new Set(versions)],
+  };
 }
 
 /** Runs of dead hosts whose workers live and listen for the next one. */

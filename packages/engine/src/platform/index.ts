@@ -5,3 +5,4 @@ export { createPrefixedId, createRunId } from './ids.ts';
 export { orAborted } from './or-aborted.ts';
 export { pause } from './pause.ts';
 export { VisitRefusedError } from './visit-refused.ts';
+export { withinMs } from './within-ms.ts';

@@ -13,7 +13,9 @@
  *     is left to the next command, for PATIENT_MS after its launch. Its host keeps its slots until then.
  * R6  Only a daemon adopts, and no process but a person's cancel ends a worker that can be adopted. A worker ends itself
  *     when nobody comes in time; then the run is settled as any other.
+ * R7  Adopting comes before settling: only a worker's wait has a deadline.
  */
+import { definedOnly } from '@caisson/protocol';
 import type { Hosts } from '../hosts/index.ts';
 import { IllegalTransitionError, isOutage, type RunRow } from '../ledger/index.ts';
 import { RunUnsettledError, type AdoptableRun, type DispatchRooms } from '../admission/index.ts';
@@ -33,6 +35,8 @@ export interface Recovery {
   repairRefs(): Promise<unknown>;
   /** Drives the run from now on; null in every process but a daemon. */
   readonly adopt: ((run: AdoptableRun) => Promise<void>) | null;
+  /** Whether this host does that. */
+  drives(runId: string): boolean;
   /** A run that a person cancels: it is ended, and not left to a daemon. */
   readonly cancelled?: string;
   /** For callers that check again and again: hosts that are not due are skipped. */
@@ -52,7 +56,30 @@ export interface Recovered {
 }
 
 export async function recover(recovery: Recovery): Promise<Recovered> {
-  const { rooms, hosts, announce, repairRefs, backoff } = recovery;
+  const { rooms, announce, repairRefs } = recovery;
+  const all = createTally();
+  await recoverClaimed(recovery, all);
+  const dead = await listDead(recovery);
+  if (dead.length === 0) return all;
+  await announce();
+  const held: HeldHost[] = [];
+  try {
+    for (const host of dead)
+      if (holdHost(rooms, host, dead)) held.push({ host, tally: createTally(), isTried: false });
+      else all.skipped.push(host);
+    if (held.length > 0) await repairRefs();
+    for (const each of held) await adoptRuns(recovery, each.host, startOn(each)); // R7
+    for (const each of held) await recoverHost(recovery, each);
+  } finally {
+    for (const each of held) releaseHost(recovery, each);
+  }
+  for (const { tally } of held)
+    for (const key of ['settled', 'adopted', 'adoptable'] as const) all[key].push(...tally[key]);
+  all.left.push(...held.flatMap(({ tally }) => tally.left));
+  return all;
+}
+
+async function listDead({ rooms, hosts, backoff }: Recovery): Promise<string[]> {
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
@@ -60,36 +87,23 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   const dead: string[] = [];
   for (const host of known)
     if ((backoff?.isDue(host) ?? true) && !(await hosts.isAlive(host))) dead.push(host);
-  const all = createTally();
-  if (dead.length === 0) return all;
-  await announce();
-  let isRepaired = false;
-  for (const host of dead) {
-    if (!holdHost(rooms, host, dead)) {
-      all.skipped.push(host);
-      continue;
-    }
-    if (!isRepaired) await repairRefs();
-    isRepaired = true;
-    const had = createTally();
-    let isSettled = false;
-    try {
-      await recoverHost({ ...recovery, rooms: withReserveOf(recovery, host) }, host, had);
-      for (const key of ['settled', 'adopted', 'adoptable'] as const) all[key].push(...had[key]);
-      all.left.push(...had.left);
-      isSettled = had.left.length + had.adoptable.length === 0;
-      if (isSettled) {
-        ledger.leases.reclaim(host);
-        hosts.forget(host);
-      }
-    } finally {
-      // A worker waits only for so long: who can adopt it tries again with the next check.
-      const isUrgent = recovery.adopt !== null && had.adoptable.length > 0;
-      if (!isUrgent) backoff?.note(host, isSettled);
-      freeHost(rooms, host);
-    }
-  }
-  return all;
+  return dead;
+}
+
+/** A dead host that nobody else recovers meanwhile (R1). */
+interface HeldHost {
+  readonly host: string;
+  readonly tally: Tally;
+  isTried: boolean;
+}
+
+function startOn(held: HeldHost): Tally {
+  held.isTried = true;
+  return held.tally;
+}
+
+function isSettled({ left, adoptable }: Tally): boolean {
+  return left.length + adoptable.length === 0;
 }
 
 /** What the dead host had set aside is for the endings of its runs. */
@@ -98,9 +112,12 @@ function withReserveOf({ rooms, hosts }: Recovery, host: string): DispatchRooms 
 }
 
 /** A failed recovery lets others try. If the ledger accepts nothing, the hold ends with this host. */
-function freeHost({ ledger, hostId }: DispatchRooms, host: string): void {
+function releaseHost({ rooms, adopt, backoff }: Recovery, { host, tally, isTried }: HeldHost): void {
+  // A worker waits only for so long: who can adopt it tries again with the next check.
+  const isUrgent = adopt !== null && tally.adoptable.length > 0;
+  if (isTried && !isUrgent) backoff?.note(host, isSettled(tally));
   try {
-    ledger.leases.free(`recover:${host}`, hostId);
+    rooms.ledger.leases.free(`recover:${host}`, rooms.hostId);
   } catch (error) {
     if (!isOutage(error)) throw error;
   }
@@ -126,30 +143,66 @@ interface Tally {
 
 const createTally = (): Tally => ({ settled: [], adopted: [], adoptable: [], left: [], skipped: [] });
 
-async function recoverHost({ rooms, adopt, cancelled }: Recovery, host: string, tally: Tally): Promise<void> {
-  for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
+/**
+ * Runs that this host owns and does not drive: what made it their owner failed half-way, or its answer was lost. Nobody else
+ * looks after them while it lives.
+ */
+async function recoverClaimed(recovery: Recovery, tally: Tally): Promise<void> {
+  const { rooms, adopt } = recovery;
+  if (adopt === null) return;
+  await adoptRuns(recovery, rooms.hostId, tally);
+  for (const runId of await settleRuns(recovery, rooms.hostId, tally)) rooms.ledger.leases.release(runId);
+}
+
+/** R7 */
+async function adoptRuns(recovery: Recovery, host: string, tally: Tally): Promise<void> {
+  const { rooms, adopt, cancelled } = recovery;
+  if (adopt === null) return;
+  for (const row of listRuns(recovery, host)) {
     const { runId } = row;
-    if (row.host !== host) continue;
-    const isCancelled = runId === cancelled;
+    const found = runId === cancelled ? null : await findWorker(rooms, row);
+    if (found?.kind !== 'adoptable') continue;
+    tally.adoptable.push(runId); // still, if the adoption fails
+    if (await adopt(found.run).then(() => true, isTaken)) tally.adopted.push(runId);
+    tally.adoptable.pop();
+  }
+}
+
+async function recoverHost(recovery: Recovery, { host, tally }: HeldHost): Promise<void> {
+  const rooms = withReserveOf(recovery, host);
+  const { leases } = rooms.ledger;
+  const settled = await settleRuns({ ...recovery, rooms }, host, tally);
+  // A slot is released last: an ended run that still has one was not cleaned up.
+  const slots = leases.listSlots().filter((slot) => slot.hostId === host);
+  for (const { runId } of slots) if (!settled.includes(runId)) await finishEnded(rooms, runId);
+  if (!isSettled(tally)) return;
+  leases.reclaim(host);
+  recovery.hosts.forget(host);
+}
+
+/** Settles what nobody adopts, and returns it. */
+async function settleRuns(recovery: Recovery, host: string, tally: Tally): Promise<readonly string[]> {
+  const { rooms, adopt, cancelled } = recovery;
+  for (const row of listRuns(recovery, host)) {
+    const isCancelled = row.runId === cancelled;
     const found = isCancelled ? null : await findWorker(rooms, row);
-    if (found !== null && adopt === null) {
-      tally.adoptable.push(runId);
-      continue;
-    }
-    if (found?.kind === 'adoptable') {
-      tally.adoptable.push(runId); // still, if the adoption fails
-      if (await adopt?.(found.run).then(() => true, isTaken)) tally.adopted.push(runId);
-      tally.adoptable.pop();
+    if (found !== null && (adopt === null || found.kind === 'adoptable')) {
+      tally.adoptable.push(row.runId);
       continue;
     }
     const why = found?.kind === 'foreign' ? `the host died, and ${found.why}` : 'the host died';
-    const outcome = await settleLeft(rooms, { row, why, isCancelled });
-    if (outcome === 'settled') tally.settled.push(runId);
+    const epoch = host === rooms.hostId ? row.epoch : undefined;
+    const outcome = await settleLeft(rooms, { row, why, isCancelled, ...definedOnly({ epoch }) });
+    if (outcome === 'settled') tally.settled.push(row.runId);
     else if (outcome !== 'ended') tally.left.push(outcome);
   }
-  // A slot is released last: an ended run that still has one was not cleaned up.
-  const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
-  for (const { runId } of slots) if (!tally.settled.includes(runId)) await finishEnded(rooms, runId);
+  return tally.settled;
+}
+
+/** Of this host only those that it claimed from another one: what it accepts itself is not driven for a moment. */
+function listRuns({ rooms: { ledger, hostId }, drives }: Recovery, host: string): RunRow[] {
+  const open = ledger.runs({ status: ['queued', 'running'] }).filter((row) => row.host === host);
+  return host === hostId ? open.filter((row) => row.epoch !== undefined && !drives(row.runId)) : open;
 }
 
 /** A run that cannot be read is no reason to leave the others: settling it reports what is wrong. */
