@@ -92,7 +92,9 @@ export function follow(
   const place = { runId: run.runId, attempt };
   let hasStarted = adopted !== null;
   const replay = createReplay(adopted?.handover ?? null);
-  const work = createWorkRecord(record, place, findRecordedWork(adopted?.events ?? [], place));
+  const isCommand = run.runtimeName === 'command';
+  const recorded = findRecordedWork(adopted?.events ?? [], place);
+  const work = createWorkRecord(record, { ...place, isCommand }, recorded);
   const onLine = (line: WorkerLine): void => {
     const isPast = replay.receive(line);
     passOn(record, work, place, line, { cost: rooms.budget.cost, isPast });
@@ -104,7 +106,7 @@ export function follow(
   const supervision = supervise({
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
-    usesModel: run.runtimeName !== 'command',
+    usesModel: !isCommand,
     adoptedAfterMs: adopted?.handover.elapsedMs,
     findTakeover: () => findTakeover(rooms, run.runId),
     compute: rooms.compute,
