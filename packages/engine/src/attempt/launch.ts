@@ -43,7 +43,7 @@ export async function launch(
   try {
     const [program] = await Promise.all([
       describeProgram(run.runtime.bin, settings.path),
-      rooms.workspaces.sync(prepared.workspace),
+      prepared.synced,
     ]);
     const { nonce, workspace } = prepared;
     const data = {
