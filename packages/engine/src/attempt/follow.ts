@@ -22,7 +22,7 @@ import {
 } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
-import type { LaunchEvent } from './launch.ts';
+import type { LaunchedAttempt, LaunchEvent } from './launch.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import { RunTakenOverError, type Emit, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { demandOwner } from './demand-owner.ts';
@@ -68,6 +68,7 @@ export interface FollowedParts extends Pick<PreparedAttempt, 'attempt'> {
   readonly isAdoptable: boolean;
   /** Of a worker that was started here: what is recorded before it gets `go`. */
   readonly launched?: LaunchEvent;
+  readonly program?: LaunchedAttempt['program'];
 }
 
 export function describeFollowed(run: AdmittedRun): FollowedRun {
@@ -122,7 +123,7 @@ export function follow(
     async onReady() {
       await record.appendAll(listStart(run, parts), attempt);
       hasStarted = true;
-      setImmediate(() => prepareNext(rooms)); // `go` is sent first
+      setImmediate(() => prepareNext(rooms, parts)); // `go` is sent first
     },
     onLine,
     ...recordTroubles(record, attempt, replay.isUnderWay),
@@ -193,8 +194,8 @@ function findTakeover(rooms: DispatchRooms, runId: string): Error | null {
 }
 
 /** What takes long and is needed later is done while the worker works. */
-function prepareNext(rooms: DispatchRooms): void {
-  rooms.prepareToSeal();
+function prepareNext(rooms: DispatchRooms, { program = null }: FollowedParts): void {
+  rooms.prepareToSeal(program);
   rooms.compute.spares.warmNext();
 }
 
