@@ -17,11 +17,11 @@ test('the record of a run is read for its seal and for its caller, who holds no 
   expect(slots).toEqual([1, 0]);
 });
 
-test('while an agent works, what the first seal needs of its program is prepared', async () => {
+test('while a run is under way, what the first seal needs of its program is prepared', async () => {
   const { rooms } = await openRooms();
   const programs: unknown[] = [];
   const prepareToSeal: typeof rooms.prepareToSeal = (program) => programs.push(program?.path);
   const dispatcher = createDispatcher({ ...rooms, prepareToSeal });
   await (await dispatcher.dispatch({ argv: ['true'], workspace: 'empty' })).ended;
-  expect(programs).toEqual([realpathSync('/bin/true')]);
+  expect(programs).toEqual([realpathSync(process.execPath)]);
 });
