@@ -123,18 +123,18 @@ export function programFolders(bin: string, isOfRepository = (_path: string): bo
   const hops = followToEnd(bin);
   const first = hops.findIndex(isOfRepository);
   if (first !== -1) return [...new Set(hops.slice(0, first + 1).map(packageFolder))];
-  const interpreter = findInterpreter(realpathSync(bin));
+  const interpreter = findInterpreter(realpathSync.native(bin));
   const all = [...hops, ...(interpreter === null ? [] : followToEnd(interpreter))];
   return [...new Set(all.map(packageFolder))];
 }
 
-const followToEnd = (path: string): string[] => [...followLinks(path), realpathSync(path)];
+const followToEnd = (path: string): string[] => [...followLinks(path), realpathSync.native(path)];
 
 /** The path, and the target of each link in its last place, as written. */
 function followLinks(path: string): string[] {
   const hops = [path];
   for (let at = path; hops.length < MAX_LINKS && lstatSync(at).isSymbolicLink(); hops.push(at))
-    at = resolve(realpathSync(dirname(at)), readlinkSync(at));
+    at = resolve(realpathSync.native(dirname(at)), readlinkSync(at));
   return hops;
 }
 

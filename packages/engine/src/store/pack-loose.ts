@@ -5,9 +5,11 @@
  * the content is there at every moment. A reader that finds the file gone looks into the packs again; a put that cannot
  * touch it any more writes it again; the pack is as young as the newest of its blobs would be.
  */
+import { unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { removeFileSync, shareTurn } from '@caisson/ground';
+import { ifErrno, shareTurn } from '@caisson/ground';
 
+import { forEachOf } from '../platform/index.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { sweepTemps } from './local-gc.ts';
@@ -46,14 +48,10 @@ async function packLoose(layout: LocalLayout): Promise<void> {
     );
     if (writer.count === 0) return;
     const name = await writer.commit();
-    for (const digest of packed) {
-      removeFileSync(blobFile(layout, digest));
-      await shareTurn();
-    }
     const emptied = packs.filter(
       (pack) => pack.name !== name && pack.digests.every((each) => moved.has(each)),
     );
-    for (const { file } of emptied) removeFileSync(file);
+    await removeAll([...[...packed].map((digest) => blobFile(layout, digest)), ...emptied.map(({ file }) => file)]);
   } finally {
     await writer.abandon();
   }
@@ -108,4 +106,9 @@ async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly str
     await shareTurn();
   }
   return copied;
+}
+
+/** Beside the event loop: a file system that writes its log lets each removal wait. Others need its threads, too. */
+async function removeAll(files: readonly string[]): Promise<void> {
+  await forEachOf(files, (file) => unlink(file).catch(ifErrno(undefined, 'ENOENT')), 2);
 }
