@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import type { Verification } from '@caisson/engine';
+import { listStoredBlobs } from '../../packages/engine/src/store/fixtures/stored-blobs.ts';
 import { createProject, type CliRun, type Project } from './project.ts';
 
 const WORK = 'echo said; echo changed > new.txt; mkdir -p outputs; echo report > outputs/report.txt';
@@ -19,12 +20,6 @@ async function verify(project: Project, ...args: string[]): Promise<CliRun & { f
   const cli = await project.caisson('verify', '-o', 'json', ...args);
   const { checks = [] } = JSON.parse(cli.stdout) as Partial<Verification>;
   return { ...cli, failed: checks.filter((check) => check.verdict === 'failed').map((check) => check.id) };
-}
-
-function listFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 function flip(file: string, at: number): () => void {
@@ -46,23 +41,23 @@ function replaceByte(file: string, at: number, change: (byte: number) => number)
 it('a flipped byte, or a missing file, of any blob fails the verification of the run by name', async () => {
   const { project, runId } = await sealed();
   expect(await verify(project, runId)).toMatchObject({ code: 0, failed: [] });
-  const blobs = listFiles(join(project.root, '.caisson/store/blobs'));
+  const blobs = listStoredBlobs(join(project.root, '.caisson/store'));
   expect(blobs.length).toBeGreaterThan(8);
   const named = new Set<string>();
-  for (const blob of blobs) {
-    const size = readFileSync(blob).length;
-    if (size > 0) {
-      const undo = flip(blob, Math.floor(size / 2));
-      const seen = await verify(project, runId);
-      expect(seen.code, blob).toBe(seen.failed.includes('signature') ? 7 : 6);
-      expect(seen.failed.length).toBeGreaterThan(0);
-      for (const id of seen.failed) named.add(id);
-      undo();
-    }
-    const good = readFileSync(blob);
-    rmSync(blob);
-    expect((await verify(project, runId)).code, blob).toBe(10);
-    writeFileSync(blob, good);
+  for (const { file, middle, size } of blobs) {
+    if (size === 0) continue;
+    const undo = flip(file, middle);
+    const seen = await verify(project, runId);
+    expect(seen.code, file).toBe(seen.failed.includes('signature') ? 7 : 6);
+    expect(seen.failed.length).toBeGreaterThan(0);
+    for (const id of seen.failed) named.add(id);
+    undo();
+  }
+  for (const file of new Set(blobs.map((blob) => blob.file))) {
+    const good = readFileSync(file);
+    rmSync(file);
+    expect((await verify(project, runId)).code, file).toBe(10);
+    writeFileSync(file, good);
   }
   expect([...named]).toEqual(
     expect.arrayContaining(['manifest', 'result', 'artefact:patch', 'artefact:outputs/report.txt', 'inputs']),

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject, ROOT } from './project.ts';
+import { openLocalStore } from '../../packages/engine/src/store/index.ts';
+import { createProject, ROOT, type Project } from './project.ts';
 
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 const HI = '98ea6e4f216f2fb4b69fff9b3a44842c38686ca685f3f55dc48c5d3fb1107be4';
@@ -12,15 +13,16 @@ const GRANT =
 /** Result v1 of a command that says "hi" and does nothing else, byte for byte. Other programs read this. */
 const DEFAULT_RESULT = `{"schemaVersion":1,"runId":"RUN","attempt":1,"nonce":"NONCE","status":"finished","exitCode":0,"durationMs":0,"reply":{"ref":"${HI_REPLY}","head":"hi","bytes":2},"outputs":[],"blocks":[{"kind":"agent","ordinal":0,"status":"ok","exitCode":0,"durationMs":0},{"kind":"capture","ordinal":1,"status":"ok","durationMs":0},{"kind":"capture","ordinal":2,"status":"ok","durationMs":0}],"policy":{"grant":${GRANT},"enforced":ENFORCED,"denials":[]},"logs":{"stdout":{"ref":"${HI}","bytes":3,"truncated":false},"stderr":{"ref":"${EMPTY}","bytes":0,"truncated":false}}}\n`;
 
+async function readBlob({ root }: Project, ref: string): Promise<string> {
+  return (await openLocalStore(join(root, '.caisson/store')).getBlob(ref)).toString();
+}
+
 it('the bytes of a default result are pinned, but for ids, times, paths and what this machine can enforce', async () => {
   const project = createProject();
   const run = await project.run('--', 'echo', 'hi');
   const ending = (await project.events(run.runId)).find((event) => event.type === 'dispatch.finished');
   const ref = String(ending?.['resultRef']);
-  const stored = readFileSync(
-    join(project.root, '.caisson/store/blobs', ref.slice(0, 2), ref.slice(2)),
-    'utf8',
-  );
+  const stored = await readBlob(project, ref);
   const normal = stored
     .replace(run.runId, 'RUN')
     .replace(/"nonce":"[0-9a-f]{64}"/, '"nonce":"NONCE"')
@@ -45,12 +47,10 @@ it('the patch, the tree and the manifest of an edit are pinned, byte for byte', 
   const edit =
     'echo four >> src/code.txt; chmod +x run.sh; rm gone.bin; mkdir new; printf "no end" > "new/é file.txt"; printf "\\0\\1" > new/b.bin; ln -s src link';
   const { runId, result } = await project.run('--', 'sh', '-ec', edit);
-  const readBlob = (ref: string): string =>
-    readFileSync(join(project.root, '.caisson/store/blobs', ref.slice(0, 2), ref.slice(2)), 'utf8');
-  expect(readBlob(result?.patchRef ?? '')).toBe(PATCH);
+  expect(await readBlob(project, result?.patchRef ?? '')).toBe(PATCH);
   expect(project.git('rev-parse', `refs/caisson/${runId}/1^{tree}`).trim()).toBe(TREE);
   const sealed = (await project.events(runId)).find((event) => event.type === 'evidence.sealed');
-  const manifest = readBlob(String(sealed?.['manifestRef']));
+  const manifest = await readBlob(project, String(sealed?.['manifestRef']));
   const normal = manifest
     .replaceAll(runId, 'RUN')
     .replace(/"commit":"[0-9a-f]{40}"/, '"commit":"COMMIT"')

@@ -1,6 +1,6 @@
 /** What a run costs, in numbers that no load of the machine changes; and machines on which it has to work as well. */
-import { execFile } from 'node:child_process';
-import { chmodSync, copyFileSync, readdirSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { DispatchResult } from '@caisson/protocol';
@@ -34,6 +34,30 @@ it('a command that does nothing takes nine programs, few commits and few syncs',
   expect(count(log, /sync\(/g)).toBeLessThanOrEqual(MOST_SYNCS);
   expect(listLoaded(log, '/dist/')).toContain('worker.cjs');
   expect(listLoaded(log, '/dist/').filter((file) => /zod|policy/.test(file))).toEqual([]);
+});
+
+it('a run by library call is four commits, and waits for the disk for nothing that can be made again', () => {
+  const project = createProject({ git: false });
+  const marks = mkdtempSync(join(project.root, '../marks-'));
+  const [log, request] = [join(marks, 'log'), { argv: ['true'], workspace: 'empty' }];
+  const scratch = { root: marks, project: project.root, env: {} };
+  const order = { scratch, work: { kind: 'dispatch', request }, marks, warmUps: 2, times: 1 };
+  const host = [process.execPath, join(ROOT, 'bench/cost/host.ts'), JSON.stringify(order)];
+  const words = ['-f', '--seccomp-bpf', '-qq', '-y', '-o', log, '-e', 'trace=fsync,fdatasync,openat', ...host];
+  execFileSync('strace', words, { cwd: project.root, env: project.env, stdio: 'ignore' });
+  const calls = readFileSync(log, 'utf8');
+  const run = calls.slice(calls.indexOf(`${marks}/begin`), calls.indexOf(`${marks}/end`));
+  const synced = [...run.matchAll(/sync\(\d+<[^>]*\/\.caisson\/([^>]*)>/g)].map(([, path = '']) =>
+    path.replace(/[0-9a-f]{24}|run_\w+/, 'NAME').replace(/blobs\/../, 'blobs/XX'),
+  );
+  const commits = synced.filter((path) => path === 'ledger.db-wal');
+  // One more where the machine is so slow that an event waits too long for the next one.
+  expect([4, 5]).toContain(commits.length);
+  const isOfHost = (path: string): boolean => !/^ledger|^runtime\/results|^store\/blobs$/.test(path);
+  expect(synced.filter(isOfHost).toSorted()).toEqual([
+    ...['store/blobs/XX', 'store/packs', 'store/tmp/NAME', 'store/tmp/NAME'], // the result; manifest and envelope
+    ...['worktrees', 'worktrees/NAME.1'],
+  ]);
 });
 
 /** Files below such a folder that were opened. */

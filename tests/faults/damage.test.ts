@@ -17,6 +17,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { ProbeReport, Repair } from '@caisson/engine';
 import type { WireEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
+import { listStoredBlobs } from '../../packages/engine/src/store/fixtures/stored-blobs.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 
 interface Examined {
@@ -39,15 +40,14 @@ const blobFile = (project: Project, digest: string): string =>
 const ref = (events: readonly WireEvent[], name: string): string =>
   String(events.find((event) => typeof event[name] === 'string')?.[name]);
 
-function flip(file: string): void {
+function flip(file: string, at = Math.floor(statSync(file).size / 2)): void {
   const bytes = readFileSync(file);
-  const at = Math.floor(bytes.length / 2);
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   writeFileSync(file, bytes);
 }
 
 const DAMAGES: [string, string, number, (file: string) => void][] = [
-  ['flipped', 'damaged', 6, flip],
+  ['flipped', 'damaged', 6, (file) => flip(file)],
   ['truncated', 'damaged', 6, (file) => truncateSync(file, statSync(file).size - 1)],
   ['missing', 'missing', 10, (file) => rmSync(file)],
   ['unreadable', 'unreadable', 10, (file) => (rmSync(file), mkdirSync(file))],
@@ -62,7 +62,6 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
   const needed = {
     result: ref(events, 'resultRef'),
     patch: ref(events, 'patchRef'),
-    manifest: ref(events, 'manifestRef'),
     'outputs/report.txt': bad.result?.outputs[0]?.ref ?? '',
   };
   expect(await examine(project)).toEqual({ code: 0, repaired: [], found: {} });
@@ -78,18 +77,26 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
     ]);
     const findings = (found['store']?.findings ?? []).join('\n');
     for (const what of Object.keys(needed)) expect(findings).toContain(`${what} of ${bad.runId} is ${kind}`);
-    expect(findings.split('\n')).toHaveLength(4);
+    expect(findings.split('\n')).toHaveLength(3);
     const swept = await project.caisson('gc', '-o', 'json');
     const { problems } = JSON.parse(swept.stdout) as { problems: { digest: string; kind: string }[] };
     expect(new Set(problems.map((problem) => `${problem.kind} ${problem.digest}`))).toEqual(
       new Set(Object.values(needed).map((digest) => `${kind} ${digest}`)),
     );
-    expect([swept.code, swept.stderr]).toEqual([0, expect.stringContaining('4 blobs cannot be used')]);
+    expect([swept.code, swept.stderr]).toEqual([0, expect.stringContaining('3 blobs cannot be used')]);
     files.forEach((file, index) => {
       rmSync(file, { recursive: true, force: true });
       writeFileSync(file, good[index] ?? '');
     });
   }
+  const stored = listStoredBlobs(inState(project, 'store'));
+  const manifest = stored.find(({ digest }) => digest === ref(events, 'manifestRef'));
+  expect(manifest?.isPacked, 'with its envelope').toBe(true);
+  flip(manifest?.file ?? '', manifest?.middle);
+  expect((await examine(project)).found['store']?.findings).toEqual([
+    expect.stringContaining(`manifest of ${bad.runId} is damaged`),
+  ]);
+  flip(manifest?.file ?? '', manifest?.middle);
   rmSync(blobFile(project, needed.result));
   const shown = await project.caisson('show', bad.runId);
   expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('contents are left out')]);

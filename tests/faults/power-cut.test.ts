@@ -4,6 +4,7 @@
  * of syncs and names, and runs everywhere.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { createProject, finish, ROOT, until, type Project } from '../e2e/project.ts';
@@ -44,20 +45,38 @@ describe('a power cut', { timeout: 120_000 }, () => {
 
   it('leaves a run under way to the next command, which settles and cleans up', async (context) => {
     const { disk, project } = fragileProject(context);
-    const host = project.start('run', '--', 'sh', '-c', `${WORK}; sync; echo late >late; sleep 600`);
-    const worktrees = join(project.root, '.caisson/worktrees');
-    await until('the work', () => spawnSync('grep', ['-rqs', 'late', worktrees]).status === 0);
-    disk.cut(host);
-    const listed = await project.caisson('runs', '-o', 'json');
-    const [run] = JSON.parse(listed.stdout) as { runId: string; status: string }[];
-    expect(run?.status).toBe('interrupted');
-    expect(project.git('show', `refs/caisson/${run?.runId}/1:new/file`)).toBe('made\n');
-    expect(await project.events(run?.runId ?? '')).not.toContainEqual(
-      expect.objectContaining({ type: 'warning' }),
-    );
+    const runId = await leaveToNext(disk, project, 'sync');
+    expect(project.git('show', `refs/caisson/${runId}/1:new/file`)).toBe('made\n');
     expectHealthy(project);
   });
+
+  it('leaves a run in an empty folder likewise, where it takes all that the agent did not sync', async (context) => {
+    const { disk, project } = fragileProject(context);
+    const runId = await leaveToNext(disk, project, 'sync new/file new .', '--workspace', 'empty');
+    expect(project.git('--git-dir=.caisson/git', 'show', `refs/caisson/${runId}/1:new/file`)).toBe('made\n');
+    expect(readdirSync(join(project.root, '.caisson/worktrees'))).toEqual([]);
+  });
 });
+
+/** A run whose command syncs its work, and the cut; the next command ends it without a warning. */
+async function leaveToNext(
+  disk: FragileDisk,
+  project: Project,
+  sync: string,
+  ...args: readonly string[]
+): Promise<string> {
+  const work = `${WORK}; ${sync}; echo late >late; sleep 600`;
+  const host = project.start('run', ...args, '--', 'sh', '-c', work);
+  const worktrees = join(project.root, '.caisson/worktrees');
+  await until('the work', () => spawnSync('grep', ['-rqs', 'late', worktrees]).status === 0);
+  disk.cut(host);
+  const listed = await project.caisson('runs', '-o', 'json');
+  const [run] = JSON.parse(listed.stdout) as { runId: string; status: string }[];
+  expect(run?.status).toBe('interrupted');
+  const events = await project.events(run?.runId ?? '');
+  expect(events).not.toContainEqual(expect.objectContaining({ type: 'warning' }));
+  return run?.runId ?? '';
+}
 
 function expectHealthy(project: Project): void {
   project.git('gc', '-q', '--prune=now');

@@ -19,7 +19,8 @@ export async function behindLinks(folder: string, places: ToolPlaces): Promise<s
   );
   const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
   const usable = await filterInTurns(links, (path) => isProgram(path) && places.isVisibleThrough(path));
-  const parts = new Set(usable.flatMap((path) => installedParts(realpathSync(path), places)));
+  const programs = new Set(usable.map((path) => realpathSync.native(path))); // a manager may have a link for each of its tools
+  const parts = new Set([...programs].flatMap((program) => installedParts(program, places)));
   return (await filterInTurns([...parts], places.isVisibleWhole)).slice(0, MAX_LINKED);
 }
 

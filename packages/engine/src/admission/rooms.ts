@@ -4,6 +4,7 @@ import type { BudgetCaps, Grant, Limits, Mode } from '@caisson/protocol';
 import type { Names } from '../registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
+import type { ProgramFile } from '../discovery/index.ts';
 import type { Emit, EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
@@ -166,8 +167,8 @@ export interface DispatchRooms {
    * says that another process recorded the ending.
    */
   seal(runId: string, options?: { readonly isLate?: boolean }): Promise<void>;
-  /** Makes the first seal of this process faster; called when an agent has begun and we are idle. */
-  prepareToSeal(): void;
+  /** Makes a first seal faster, of this process or of the program; called when that has begun and we are idle. */
+  prepareToSeal(program: ProgramFile | null): void;
   /** Gives back a part of the space that was set aside for endings; false when nothing is left of it. */
   freeReserve(): boolean;
   /** Notes in the user's own configuration that runs of this runtime use their log-in. */

@@ -253,3 +253,16 @@ test('a folder of log-ins is no folder of programs, whatever PATH or a link name
   const inPath = [join(home, '.aws/bin'), link('home/keys', '.ssh')];
   expect(await shownWith(home, project, inPath)).toEqual([]);
 });
+
+test('PATH is searched once for tasks that come together; what a task names is not remembered', async () => {
+  const home = join(root, 'home');
+  const projectRoot = join(home, 'work/project');
+  mkdirSync(projectRoot, { recursive: true });
+  mkdirSync(join(home, 'late'));
+  const [bin, path] = [program('home/tools/codex'), [link('home/bin', 'tools')]];
+  expect(await shownWith(home, projectRoot, path)).toEqual([join(home, 'bin')]);
+  rmSync(join(home, 'bin'));
+  link('home/bin', 'late');
+  expect(await shownWith(home, projectRoot, path)).toEqual([join(home, 'bin')]);
+  expect(await shownWith(home, projectRoot, path, bin)).toEqual([join(home, 'bin'), join(home, 'tools')]);
+});

@@ -18,31 +18,26 @@ import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import { behindLinks, filterInTurns, packageFolder } from './linked-tools.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
-import { findToolPlaces } from './tool-places.ts';
+import { createShortMemory } from '../platform/index.ts';
+import { findToolPlaces, type ToolPlaces } from './tool-places.ts';
 
 export async function toolBinds(
   settings: DispatchSettings,
   runtime: Pick<FoundRuntime, 'bin'>,
   request: Pick<DispatchRequest, 'argv'>,
 ): Promise<Bind[]> {
-  await shareTurn();
-  const places = findToolPlaces(settings);
-  await shareTurn();
-  const inPath = settings.path.split(':').filter(isAbsolute);
-  const ofUser = inPath.filter((folder) => !places.isOfRepository(folder));
+  const { path, home, projectRoot, hostEnv, userState } = settings;
+  const key = JSON.stringify([path, home, projectRoot, hostEnv, userState]);
+  const { places, visible, shims, linked } = await recallPath(key, () => searchPath(settings));
   const named = [
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
     ...(request.argv ?? [])
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
-  const visible = await filterInTurns(inPath, places.isVisible);
-  const linked: string[] = [];
-  for (const folder of visible.filter((each) => ofUser.includes(each)))
-    linked.push(...(await behindLinks(folder, places)));
   const shown = [
     ...visible,
-    ...(await filterInTurns(ofUser.flatMap(behindShims), places.isVisibleWhole)),
+    ...shims,
     ...linked,
     ...programFolders(runtime.bin, places.isOfRepository).filter(places.isVisible),
     ...[...programFolders(settings.node), settings.bundles].filter(places.isVisibleAsOwn),
@@ -54,6 +49,30 @@ export async function toolBinds(
     ...paths.map((path) => ({ source: path, target: path, writable: false })),
     ...paths.flatMap(listSettings).map((path) => ({ source: '/dev/null', target: path, writable: false })),
   ];
+}
+
+interface SearchedPath {
+  readonly places: ToolPlaces;
+  readonly visible: readonly string[];
+  readonly shims: readonly string[];
+  readonly linked: readonly string[];
+}
+
+/** Hundreds of calls to the file system, the same for every task. */
+const recallPath = createShortMemory<Promise<SearchedPath>>();
+
+async function searchPath(settings: DispatchSettings): Promise<SearchedPath> {
+  await shareTurn();
+  const places = findToolPlaces(settings);
+  await shareTurn();
+  const inPath = settings.path.split(':').filter(isAbsolute);
+  const ofUser = inPath.filter((folder) => !places.isOfRepository(folder));
+  const visible = await filterInTurns(inPath, places.isVisible);
+  const linked: string[] = [];
+  for (const folder of visible.filter((each) => ofUser.includes(each)))
+    linked.push(...(await behindLinks(folder, places)));
+  const shims = await filterInTurns(ofUser.flatMap(behindShims), places.isVisibleWhole);
+  return { places, visible, shims, linked };
 }
 
 /** Files in which Homebrew and conda keep passwords and tokens. */
@@ -104,18 +123,18 @@ export function programFolders(bin: string, isOfRepository = (_path: string): bo
   const hops = followToEnd(bin);
   const first = hops.findIndex(isOfRepository);
   if (first !== -1) return [...new Set(hops.slice(0, first + 1).map(packageFolder))];
-  const interpreter = findInterpreter(realpathSync(bin));
+  const interpreter = findInterpreter(realpathSync.native(bin));
   const all = [...hops, ...(interpreter === null ? [] : followToEnd(interpreter))];
   return [...new Set(all.map(packageFolder))];
 }
 
-const followToEnd = (path: string): string[] => [...followLinks(path), realpathSync(path)];
+const followToEnd = (path: string): string[] => [...followLinks(path), realpathSync.native(path)];
 
 /** The path, and the target of each link in its last place, as written. */
 function followLinks(path: string): string[] {
   const hops = [path];
   for (let at = path; hops.length < MAX_LINKS && lstatSync(at).isSymbolicLink(); hops.push(at))
-    at = resolve(realpathSync(dirname(at)), readlinkSync(at));
+    at = resolve(realpathSync.native(dirname(at)), readlinkSync(at));
   return hops;
 }
 

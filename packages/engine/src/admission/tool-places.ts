@@ -39,12 +39,12 @@ export function findToolPlaces(settings: Settings): ToolPlaces {
   const isShowable = createGeneralCheck(settings);
   const isOfRepository = (path: string): boolean => isFileOf(repository, path);
   const isOutside = (path: string): boolean => {
-    const ends = [resolve(path), realpathSync(path)];
+    const ends = [resolve(path), realpathSync.native(path)];
     if (ends.some((end) => isIn(repository.top, end))) return false; // P1
-    return !isOfRepository(path) || isFileOf(repository, realpathSync(path)); // P2
+    return !isOfRepository(path) || isFileOf(repository, realpathSync.native(path)); // P2
   };
   const isVisible = (path: string): boolean =>
-    isShowable(path) && isOutside(path) && !namesCredential(path) && !namesCredential(realpathSync(path));
+    isShowable(path) && isOutside(path) && !namesCredential(path) && !namesCredential(realpathSync.native(path));
   const logIns = CREDENTIAL_PATHS.map((path) => join(home, path)).filter((path) => existsSync(path));
   const pythons = listPythonFolders(settings);
   return {
@@ -53,11 +53,11 @@ export function findToolPlaces(settings: Settings): ToolPlaces {
     isVisibleWhole: (path) => isVisible(path) && isOfUser(path) && !logIns.some((file) => isIn(path, file)),
     isVisibleThrough: isOutside,
     isVisibleAsNamed: (path) =>
-      isShowable(path) && isOutside(path) && (namesCredential(path) || !namesCredential(realpathSync(path))),
-    isVisibleAsOwn: (path) => isShowable(path) && !isIn(projectRoot, realpathSync(path)),
+      isShowable(path) && isOutside(path) && (namesCredential(path) || !namesCredential(realpathSync.native(path))),
+    isVisibleAsOwn: (path) => isShowable(path) && !isIn(projectRoot, realpathSync.native(path)),
     findPython(folder) {
       if (!existsSync(folder)) return [];
-      const ends = [folder, realpathSync(folder)];
+      const ends = [folder, realpathSync.native(folder)];
       const isManaged = ends.every((end) => pythons.includes(dirname(end)) && end === resolve(end));
       return isManaged ? ends : [];
     },
@@ -75,7 +75,7 @@ function createGeneralCheck({ home, projectRoot, privatePaths }: Settings): (pat
     !hidden.some((place) => isIn(place, path));
   return (path) => {
     if (!existsSync(path)) return false;
-    const ends = [resolve(path), realpathSync(path)];
+    const ends = [resolve(path), realpathSync.native(path)];
     return ends.some((end) => replaced.some((folder) => isIn(folder, end))) && ends.every(isAllowed);
   };
 }

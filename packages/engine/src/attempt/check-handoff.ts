@@ -60,14 +60,15 @@ export async function recordHandoff(
 async function checkHandoff(rooms: Rooms, ended: EndedWork): Promise<RecordedHandoff | null> {
   const { runId, ending, result } = ended;
   const found = result?.handoff;
-  const events = await rooms.ledger.readRun(runId);
-  const task = events.find((event) => event.type === 'dispatch.accepted')?.data.task;
+  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
+  const task = accepted?.data.task;
   if (task === undefined) return null;
   if (found === undefined && !(isHandedOff(ending) && expectsHandoff(task))) return null;
   const { patchRef } = ended.work;
   const patch = patchRef === undefined ? Buffer.alloc(0) : await rooms.store.getBlob(patchRef);
   const files = listPatchFiles(patch);
   const forBranch = ended.branch !== undefined;
+  const events = await rooms.ledger.readRun(runId);
   const outside = await findChangesOutsideScope(rooms, events, ended.work, { forBranch });
   const saved = mayLackPatch(ended.work) ? await rooms.workspaces.listSavedChanges(ended.workspace) : [];
   const names = listNames(files, saved).map(ended.redact);

@@ -10,7 +10,7 @@ import {
   type DispatchRooms,
   type DispatchSettings,
 } from '../admission/index.ts';
-import { findNeighbourStates } from './neighbour-states.ts';
+import { recallNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
 import type { AgentConversation } from './conversation-folder.ts';
@@ -165,11 +165,8 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
 
 /** What no sandbox shows; `isInPlace`: the project's own folder is visible in it. */
 export function listHidden(settings: DispatchSettings, isInPlace: boolean): string[] {
-  return [
-    settings.stateDir,
-    ...settings.privatePaths(isInPlace),
-    ...findNeighbourStates(settings.projectRoot, settings.home),
-  ];
+  const { stateDir, projectRoot, home } = settings;
+  return [stateDir, ...settings.privatePaths(isInPlace), ...recallNeighbourStates(projectRoot, home)];
 }
 
 /** What the user shows by a bind, or has in the workspace, is there already. */

@@ -22,7 +22,7 @@ import {
 } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
-import type { LaunchEvent } from './launch.ts';
+import type { LaunchedAttempt, LaunchEvent } from './launch.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import { RunTakenOverError, type Emit, type RunRecord, type StoredEvent } from '../ledger/index.ts';
 import { demandOwner } from './demand-owner.ts';
@@ -68,6 +68,7 @@ export interface FollowedParts extends Pick<PreparedAttempt, 'attempt'> {
   readonly isAdoptable: boolean;
   /** Of a worker that was started here: what is recorded before it gets `go`. */
   readonly launched?: LaunchEvent;
+  readonly program?: LaunchedAttempt['program'];
 }
 
 export function describeFollowed(run: AdmittedRun): FollowedRun {
@@ -92,7 +93,9 @@ export function follow(
   const place = { runId: run.runId, attempt };
   let hasStarted = adopted !== null;
   const replay = createReplay(adopted?.handover ?? null);
-  const work = createWorkRecord(record, place, findRecordedWork(adopted?.events ?? [], place));
+  const isCommand = run.runtimeName === 'command';
+  const recorded = findRecordedWork(adopted?.events ?? [], place);
+  const work = createWorkRecord(record, { ...place, isCommand }, recorded);
   const onLine = (line: WorkerLine): void => {
     const isPast = replay.receive(line);
     passOn(record, work, place, line, { cost: rooms.budget.cost, isPast });
@@ -104,7 +107,7 @@ export function follow(
   const supervision = supervise({
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
-    usesModel: run.runtimeName !== 'command',
+    usesModel: !isCommand,
     adoptedAfterMs: adopted?.handover.elapsedMs,
     findTakeover: () => findTakeover(rooms, run.runId),
     compute: rooms.compute,
@@ -120,7 +123,7 @@ export function follow(
     async onReady() {
       await record.appendAll(listStart(run, parts), attempt);
       hasStarted = true;
-      setImmediate(() => prepareNext(rooms)); // `go` is sent first
+      setImmediate(() => prepareNext(rooms, parts)); // `go` is sent first
     },
     onLine,
     ...recordTroubles(record, attempt, replay.isUnderWay),
@@ -191,8 +194,8 @@ function findTakeover(rooms: DispatchRooms, runId: string): Error | null {
 }
 
 /** What takes long and is needed later is done while the worker works. */
-function prepareNext(rooms: DispatchRooms): void {
-  rooms.prepareToSeal();
+function prepareNext(rooms: DispatchRooms, { program = null }: FollowedParts): void {
+  rooms.prepareToSeal(program);
   rooms.compute.spares.warmNext();
 }
 

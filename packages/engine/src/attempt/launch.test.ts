@@ -35,7 +35,14 @@ test('a worker has the place of its run in the trace in its environment', async 
 
 test('a worker whose launch fails does not outlive it', async () => {
   const { rooms } = await openRooms();
-  const { run, prepared } = await prepareRun(rooms, { argv: ['true'] });
+  const synced = Promise.withResolvers<void>();
+  let syncs = 0;
+  const workspaces: typeof rooms.workspaces = {
+    ...rooms.workspaces,
+    sync: () => ((syncs += 1), synced.promise),
+  };
+  const { run, prepared } = await prepareRun({ ...rooms, workspaces }, { argv: ['true'] });
+  expect(syncs, 'begun beside what is prepared').toBe(1);
   onTestFinished(() => prepared.discard());
   let started: WorkerHandle | undefined;
   const compute: typeof rooms.compute = {
@@ -46,11 +53,8 @@ test('a worker whose launch fails does not outlive it', async () => {
       return worker;
     },
   };
-  const workspaces: typeof rooms.workspaces = {
-    ...rooms.workspaces,
-    sync: () => Promise.reject(new Error('the disk is full')),
-  };
-  await expect(launch({ ...rooms, compute, workspaces }, run, prepared)).rejects.toThrow('the disk is full');
+  synced.reject(new Error('the disk is full'));
+  await expect(launch({ ...rooms, compute }, run, prepared)).rejects.toThrow('the disk is full');
   if (started === undefined) throw new Error('no worker was started');
   expect(rooms.compute.recover(started)).toEqual({ alive: false });
 });

@@ -11,7 +11,7 @@ import {
   type Job,
 } from '@caisson/protocol';
 import { attemptKey, type WorkerProcess } from '../compute/index.ts';
-import { describeProgram } from '../discovery/index.ts';
+import { describeProgram, type ProgramFile } from '../discovery/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 
@@ -22,6 +22,8 @@ export type LaunchEvent = EventContent<'attempt.launched'> & { readonly at: stri
 export interface LaunchedAttempt {
   readonly worker: WorkerProcess;
   readonly launched: LaunchEvent;
+  /** What it will start. */
+  readonly program: ProgramFile | null;
 }
 
 export async function launch(
@@ -43,7 +45,7 @@ export async function launch(
   try {
     const [program] = await Promise.all([
       describeProgram(run.runtime.bin, settings.path),
-      rooms.workspaces.sync(prepared.workspace),
+      prepared.synced,
     ]);
     const { nonce, workspace } = prepared;
     const data = {
@@ -53,7 +55,7 @@ export async function launch(
       ...definedOnly({ adoption: describeAdoption(run, prepared.job), program: program?.state }),
       ...(prepared.job.secrets.length === 0 ? {} : { hasSecrets: true as const }),
     };
-    return { worker, launched: { type: 'attempt.launched', data, at } };
+    return { worker, launched: { type: 'attempt.launched', data, at }, program };
   } catch (error) {
     await rooms.compute.stop(worker.handle); // no process would ever find it again
     throw error;

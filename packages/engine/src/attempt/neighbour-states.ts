@@ -5,11 +5,19 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createShortMemory } from '../platform/index.ts';
 
 const STATE = '.caisson';
 const MAX_FOUND = 64;
 const MAX_NAMES = 4096;
 const HIDDEN_ANYWAY = ['/home', '/root', '/tmp', '/var/tmp', '/run', '/proc', '/sys', '/dev'];
+
+const recall = createShortMemory<readonly string[]>();
+
+/** The same for all jobs of a moment. */
+export function recallNeighbourStates(projectRoot: string, home: string): readonly string[] {
+  return recall(`${projectRoot}\n${home}`, () => findNeighbourStates(projectRoot, home));
+}
 
 /** Absolute paths, the nearest first. */
 export function findNeighbourStates(

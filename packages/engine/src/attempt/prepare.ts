@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { explainError, shareTurn } from '@caisson/ground';
+import { shareTurn } from '@caisson/ground';
 import { pathRules } from '@caisson/policy';
-import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
+import { definedOnly, type Job } from '@caisson/protocol';
 import { attemptKey, type WorkerLimits } from '../compute/index.ts';
 import { titleOf, type PreparedWorkspace } from '../workspace/index.ts';
 import {
@@ -29,7 +29,7 @@ import { holdFolder } from './hold-folder.ts';
 import { copyLogin } from './login-copy.ts';
 import { composeUserPrompts } from './notes.ts';
 import { planNetwork } from './plan-network.ts';
-import { PrepareFailure } from './prepare-failure.ts';
+import { failingAs, PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { findOwnControls } from './own-controls.ts';
 import { orAborted } from '../platform/index.ts';
@@ -40,13 +40,15 @@ import {
   removeAttemptFolders,
   type AttemptPaths,
 } from './state-paths.ts';
-import { InvalidEventError, type RunRecord } from '../ledger/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 export interface PreparedAttempt {
   readonly attempt: number;
   readonly nonce: string;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
+  /** Resolves when the workspace survives a power cut; before that no launch is recorded. */
+  readonly synced: Promise<void>;
   readonly limits: WorkerLimits;
   readonly job: Job;
   /** Undoes everything that was prepared; for an attempt in which nothing of the agent has run. */
@@ -111,6 +113,9 @@ async function prepareAll(
   const remote = await fetchRemoteBase(rooms, run, record, { attempt, signal });
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start: { ...start, ...remote } });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
+  const synced = rooms.workspaces.sync(workspace); // beside the rest, and the start of the worker
+  const isSynced = Promise.allSettled([synced]);
+  undo.push(() => isSynced);
   const { secrets, network, login } = await fetching;
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
@@ -133,7 +138,7 @@ async function prepareAll(
     conversation,
     userPrompts: await composeUserPrompts(rooms, run, { conversation, earlier, start, workspace }),
   });
-  return { attempt, nonce, paths, workspace, limits, job };
+  return { attempt, nonce, paths, workspace, synced, limits, job };
 }
 
 /** What the attempt may use of the user's: keys for its environment, for its broker, and a log-in. */
@@ -222,22 +227,6 @@ async function prepareWorkspace(
       ...(request.allowRisky === true ? { allowRisky: true } : {}),
     }),
   );
-}
-
-async function failingAs<const T>(
-  reason: FailureReason,
-  step: StepName | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof PrepareFailure || error instanceof InvalidEventError) throw error;
-    throw new PrepareFailure(
-      definedOnly({ reason, detail: explainError(error).slice(0, 8000), step: step && STEPS[step] }),
-      { cause: error },
-    );
-  }
 }
 
 function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): WorkerLimits {

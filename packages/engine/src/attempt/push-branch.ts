@@ -16,6 +16,7 @@ import {
   findPush,
   isEnding,
   isPushedByItself,
+  TERMINAL_TYPES,
   type DataOf,
   type DispatchRequest,
   type PushProblem,
@@ -46,11 +47,12 @@ export async function pushBranch(
 ): Promise<void> {
   const again = cause === 'asked';
   if (cause === 'own' && rooms.ledger.run(runId)?.host !== rooms.hostId) return;
+  const ending = rooms.ledger.read({ runId, types: TERMINAL_TYPES }).findLast((event) => isEnding(event));
+  const made = ending?.data.branch;
+  if (made === undefined || ending === undefined) return;
   const events = await rooms.ledger.readRun(runId);
   const push = findPush(events, { isAsked: again });
-  const ending = events.findLast((event) => isEnding(event));
-  const made = ending?.data.branch;
-  if (push === undefined || made === undefined || ending === undefined) return;
+  if (push === undefined) return;
   if (push.status === 'pushed' || (push.status === 'failed' && !again)) return;
   if (!again && !isPushedByItself(ending.type)) return;
   const { remote, branch } = push;

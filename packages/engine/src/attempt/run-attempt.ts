@@ -59,6 +59,7 @@ export async function runAttempt(
     {
       ...{ ...parts, attempt, attached: job.attached, isAdoptable: job.adoption !== undefined },
       launched: launched.launched,
+      program: launched.program,
     },
     launched.worker,
   );

@@ -2,24 +2,34 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { settle, type SettleInput } from './settle.ts';
 
-test('work of an attempt without a result is in a checkpoint before its workspace goes, and settling again adds nothing', async () => {
-  const { rooms, project } = await openRooms();
+/** An attempt that crashed and left a file. */
+async function leaveAttempt(rooms: DispatchRooms): Promise<{ record: RunRecord; input: SettleInput }> {
   const { run, record, prepared } = await prepareRun(rooms, { argv: ['true'] });
   const { attempt, nonce, paths, workspace, limits } = prepared;
   const { runId } = run;
   const launched = { handle: {}, nonce, workspace: { ...workspace } };
   await record.append('attempt.launched', launched, { attempt });
   writeFileSync(join(workspace.path, 'made.txt'), 'made\n');
+  const release = (): Promise<void> => limits.release();
   const input: SettleInput = {
-    remains: { runId, attempt, paths, workspace, isForBranch: false, release: async () => limits.release() },
+    remains: { runId, attempt, paths, workspace, isForBranch: false, release },
     ending: { kind: 'failed', failure: { reason: 'crashed', detail: 'it broke' } },
     found: { kind: 'absent' },
     durationMs: 5,
     countUsage: () => undefined,
     mayPass: () => false,
   };
+  return { record, input };
+}
+
+test('work of an attempt without a result is in a checkpoint before its workspace goes, and settling again adds nothing', async () => {
+  const { rooms, project } = await openRooms();
+  const { record, input } = await leaveAttempt(rooms);
+  const { runId, workspace, paths } = input.remains;
   expect(await settle(rooms, record, input, { attemptsLeft: 0, delayMs: 0 })).toEqual({ kind: 'ended' });
   const ending = rooms.ledger.read({ runId }).find((event) => event.type === 'dispatch.failed');
   expect(ending?.data).toMatchObject({ durationMs: 5, failure: { reason: 'crashed', detail: 'it broke' } });
@@ -30,4 +40,34 @@ test('work of an attempt without a result is in a checkpoint before its workspac
   const types = rooms.ledger.read({ runId }).map(({ type }) => type);
   for (const once of ['dispatch.failed', 'evidence.sealed'])
     expect(types.filter((type) => type === once)).toHaveLength(1);
+});
+
+test.each([
+  ['beside the checkpoint, where the end of the last process was seen', true],
+  ['before the checkpoint, where something may be left', false],
+])('the limits of an attempt are released %s, and before the ending', async (_title, isProvenGone) => {
+  const { rooms } = await openRooms();
+  const { record, input } = await leaveAttempt(rooms);
+  const steps: string[] = [];
+  const saving = Promise.withResolvers<void>();
+  const release = async (): Promise<void> => {
+    if (isProvenGone) await saving.promise;
+    steps.push('released');
+    await input.remains.release();
+  };
+  const workspaces: typeof rooms.workspaces = {
+    ...rooms.workspaces,
+    checkpoint(...given) {
+      steps.push('saving');
+      saving.resolve();
+      return rooms.workspaces.checkpoint(...given);
+    },
+  };
+  const remains = { ...input.remains, release, isProvenGone };
+  const appendLast = record.appendLast.bind(record);
+  record.appendLast = (...given) => (steps.push('ending'), appendLast(...given));
+  await settle({ ...rooms, workspaces }, record, { ...input, remains }, { attemptsLeft: 0, delayMs: 0 });
+  expect(steps).toEqual(
+    isProvenGone ? ['saving', 'released', 'ending'] : ['released', 'saving', 'ending'],
+  );
 });

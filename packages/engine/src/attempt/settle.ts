@@ -99,7 +99,8 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
       warn(source, error.message);
       return undefined;
     });
-  await warnUnlessPassing('compute', () => remains.release());
+  const releasing = warnUnlessPassing('compute', () => remains.release());
+  if (remains.isProvenGone !== true) await releasing; // it kills what is left
   await warnUnlessPassing('questions', () =>
     rooms.requests.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
@@ -109,8 +110,8 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   const clean = input.hasLostSecrets === true ? withholdTexts : secrets.length === 0 ? null : redactBytes;
   const saving = warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
   const keeping = keepCaptures(rooms, remains, input.found, { mayPass, saving });
-  await Promise.allSettled([saving, keeping]); // after a failure both are repeated
-  const [saved, kept] = [await saving, await keeping];
+  await Promise.allSettled([saving, keeping, releasing]); // after a failure all are repeated
+  const [saved, kept] = [await saving, await keeping, await releasing];
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
     warn('workspace', message);

@@ -14,12 +14,20 @@ export interface WorkRecord {
   close(): void;
 }
 
+export interface WorkPlace {
+  readonly runId: string;
+  readonly attempt: number;
+  /** It is one call, of a command: mostly its end and the ending come next. */
+  readonly isCommand?: boolean;
+}
+
 /** `recorded`: what an earlier host has recorded of this attempt. */
 export function createWorkRecord(
   record: RunRecord,
-  { runId, attempt }: { runId: string; attempt: number },
+  { runId, attempt, isCommand = false }: WorkPlace,
   recorded: readonly Pick<StoredEvent, 'id' | 'type'>[] = [],
 ): WorkRecord {
+  const keep = isCommand ? 'keepWithNext' : 'keep';
   const known = new Set(recorded.map(({ id }) => id));
   const missing = new Map<string, number>();
   let room = MAX_WORK_EVENTS - recorded.length;
@@ -33,7 +41,7 @@ export function createWorkRecord(
   return {
     keep(type, data, id, pastAt) {
       if (id !== undefined && known.has(id)) return;
-      if (takeRoom(type)) return record.keep(type, data, { attempt, ...definedOnly({ id, at: pastAt }) });
+      if (takeRoom(type)) return record[keep](type, data, { attempt, ...definedOnly({ id, at: pastAt }) });
       missing.set(type, (missing.get(type) ?? 0) + 1);
       if (pastAt === undefined) record.publish(type, data, attempt);
     },

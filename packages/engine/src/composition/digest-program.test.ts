@@ -2,42 +2,49 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdtempSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { describeProgram } from '../discovery/index.ts';
-import { createMemoryLedger } from '../ledger/index.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { describeProgram, resolveProgramMemory } from '../discovery/index.ts';
 import { createProgramDigests } from './digest-program.ts';
 
-const SPACE = 'program-digest';
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function openDigests() {
   const folder = mkdtempSync(join(tmpdir(), 'digest-program-'));
-  const ledger = createMemoryLedger();
-  onTestFinished(async () => {
-    await ledger.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, 'agent');
   const write = (text: string, to = program): void => {
     writeFileSync(to, text);
     chmodSync(to, 0o755);
   };
-  const digests = createProgramDigests(ledger.kv);
+  const open = () => createProgramDigests(resolveProgramMemory(folder, 'program-digests.json'));
+  const digests = open();
   /** The digest of the program as it is now. */
   const digestNow = async (name: string, searchPath = ''): Promise<string | null> =>
-    digests(name, searchPath, (await describeProgram(name, searchPath))?.state ?? '');
-  return { ledger, folder, program, write, digests, digestNow };
+    digests.find(name, searchPath, (await describeProgram(name, searchPath))?.state ?? '');
+  return { folder, program, write, open, digests, digestNow };
 }
 
-test('a program is read once, and again when it changed', async () => {
-  const { ledger, program, write, digestNow } = openDigests();
+test('a program is read once, for all projects of its user, and again when it changed', async () => {
+  const { folder, program, write, open, digestNow } = openDigests();
   write('one');
   expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(Array(2).fill(digestOf('one')));
-  const [known] = ledger.kv.list(SPACE);
-  ledger.kv.set(SPACE, known?.key ?? '', 'remembered');
-  expect(await digestNow(program)).toBe('remembered');
+  const { state } = (await describeProgram(program, '')) ?? {};
+  const memory = resolveProgramMemory(folder, 'program-digests.json');
+  expect(memory.recall(program, state ?? '')).toBe(digestOf('one'));
+  memory.remember(program, state ?? '', 'remembered');
+  expect(await open().find(program, '', state ?? '')).toBe('remembered');
   write('two more');
   expect(await digestNow(program)).toBe(digestOf('two more'));
+});
+
+test('of a program that was started the digest is learned before anybody asks', async () => {
+  const { folder, program, write, digests } = openDigests();
+  write('one');
+  const file = await describeProgram(program, '');
+  if (file === null) throw new Error('there is no program');
+  digests.warm(file);
+  const memory = resolveProgramMemory(folder, 'program-digests.json');
+  await vi.waitFor(() => expect(memory.recall(program, file.state)).toBe(digestOf('one')));
 });
 
 test('a program with the size and the time of the one that it replaced is read', async () => {
@@ -71,9 +78,9 @@ test('a program that was updated since then has no digest: neither that of the n
   const { program, write, digests, digestNow } = openDigests();
   write('the one that ran');
   const launched = (await describeProgram(program, ''))?.state ?? '';
-  expect(await digests(program, '', launched)).toBe(digestOf('the one that ran'));
+  expect(await digests.find(program, '', launched)).toBe(digestOf('the one that ran'));
   write('its update');
-  expect(await digests(program, '', launched)).toBe(null);
+  expect(await digests.find(program, '', launched)).toBe(null);
   expect(await digestNow(program)).toBe(digestOf('its update'));
 });
 
@@ -81,7 +88,7 @@ test('a program that is updated while it is read has no digest', async () => {
   const { program, write, digests } = openDigests();
   write('x'.repeat(8 * 1024 * 1024));
   const state = (await describeProgram(program, ''))?.state ?? '';
-  const asked = digests(program, '', state);
+  const asked = digests.find(program, '', state);
   setImmediate(() => write('its update'));
   expect(await asked).toBe(null);
 });

@@ -1,33 +1,46 @@
 /** The sha256 of a program, remembered for as long as the file does not change: agent binaries are hundreds of MB. */
 import { hashFile } from '@caisson/ground';
-import { describeProgram, type ProgramFile } from '../discovery/index.ts';
-import type { KeyValues } from '../ledger/index.ts';
+import { describeProgram, type ProgramFile, type ProgramMemory } from '../discovery/index.ts';
 
-const SPACE = 'program-digest';
+/** So many are in memory; a host that stays may see a script change again and again. */
+const MAX_ANSWERS = 64;
 
-/**
- * Resolves with the sha256 of a program whose file is in this state; null when there is no such file, or its state is
- * another one by now.
- */
-export type ProgramDigests = (program: string, searchPath: string, state: string) => Promise<string | null>;
+export interface ProgramDigests {
+  /**
+   * Resolves with the sha256 of a program whose file is in this state; null when there is no such file, or its state is
+   * another one by now.
+   */
+  find(program: string, searchPath: string, state: string): Promise<string | null>;
+  /** Begins with it, for a program that has just been started: its digest will be asked for. */
+  warm(program: ProgramFile): void;
+}
 
 /** Runs that ask for the same program at once wait for the same answer. */
-export function createProgramDigests(kv: KeyValues): ProgramDigests {
-  const underWay = new Map<string, Promise<string | null>>();
+export function createProgramDigests(memory: ProgramMemory): ProgramDigests {
+  const answers = new Map<string, Promise<string | null>>();
   const digest = async ({ path, state }: ProgramFile): Promise<string | null> => {
+    const known = memory.recall(path, state);
+    if (known !== null) return known;
     const found = await hashFile(path).catch(() => null); // it went meanwhile
     // Not of a file that was replaced meanwhile.
     if (found === null || (await describeProgram(path, ''))?.state !== state) return null;
-    kv.set(SPACE, state, found);
+    memory.remember(path, state, found);
     return found;
   };
-  return async (program, searchPath, state) => {
-    const file = await describeProgram(program, searchPath);
-    if (file?.state !== state) return null;
-    const known = kv.get(SPACE, state);
-    if (typeof known === 'string') return known;
-    const asked = underWay.get(state) ?? digest(file).finally(() => underWay.delete(state));
-    underWay.set(state, asked);
-    return asked;
+  const answer = async (file: ProgramFile): Promise<string | null> => {
+    const asked = answers.get(file.state) ?? digest(file);
+    answers.set(file.state, asked);
+    const [oldest = ''] = answers.size > MAX_ANSWERS ? answers.keys() : [];
+    answers.delete(oldest);
+    const found = await asked;
+    if (found === null) answers.delete(file.state);
+    return found;
+  };
+  return {
+    async find(program, searchPath, state) {
+      const file = await describeProgram(program, searchPath);
+      return file?.state === state ? answer(file) : null;
+    },
+    warm: (program) => void answer(program),
   };
 }

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { definedOnly, type Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../admission/index.ts';
+import { createShortMemory } from '../platform/index.ts';
 import { bundlePath } from './bundle-path.ts';
 import { listPrivatePaths, makePrivateFolders } from './private-paths.ts';
 import { findInsidePrograms } from './inside-programs.ts';
@@ -14,7 +15,6 @@ const PASSED_FROM_HOST = [
   ...['VOLTA_HOME', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'SDKMAN_DIR'],
 ];
 const HEARTBEAT_MS = 10_000;
-const PRIVATE_PATHS_MS = 500;
 
 export function createDispatchSettings(
   config: ResolvedConfig,
@@ -60,18 +60,12 @@ export function createDispatchSettings(
   };
 }
 
-/**
- * One look serves what is asked in the next moment: a dispatch asks several times, and many may be under way. What another
- * process makes private in that moment could as well have come just after the look.
- */
 function createPrivatePaths(config: ResolvedConfig): DispatchSettings['privatePaths'] {
-  let seen: { readonly untilMs: number; readonly paths: readonly string[] } | null = null;
+  const recall = createShortMemory<readonly string[]>();
   return (forInPlace = false) => {
-    if (forInPlace) makePrivateFolders(config);
-    const nowMs = performance.now();
-    if (seen === null || forInPlace || nowMs > seen.untilMs)
-      seen = { untilMs: nowMs + PRIVATE_PATHS_MS, paths: listPrivatePaths(config) };
-    return seen.paths;
+    if (!forInPlace) return recall('', () => listPrivatePaths(config));
+    makePrivateFolders(config);
+    return listPrivatePaths(config);
   };
 }
 

@@ -10,7 +10,10 @@ import { openUserHeads } from './user-keys.ts';
 import { isAddress } from './witness-courier.ts';
 
 /** Named one by one as well: a project may be in the same folder, and then the folder as a whole is visible. */
-const IN_USER_FOLDERS = ['keys', 'ledgers', 'states', 'roots', 'trust.json', 'config.yaml', 'compile'];
+const IN_USER_FOLDERS = [
+  ...['keys', 'ledgers', 'states', 'roots', 'trust.json', 'config.yaml', 'compile'],
+  ...['program-versions.json', 'program-digests.json'],
+];
 /** The search depth for links: `keys/trusted/<keyid>.pem` may be one. */
 const LINK_DEPTH = 3;
 

@@ -2,6 +2,7 @@
 import { shareTurn, type Clock } from '@caisson/ground';
 import { isEnding, Result } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
+import { resolveProgramMemory, type ProgramFile } from '../discovery/index.ts';
 import {
   composeManifest,
   EvidenceManifest,
@@ -46,8 +47,8 @@ export interface SealOptions {
 export interface Sealer {
   /** Signs the ended run, once; one that is already sealed is delivered again, which sinks must accept. */
   seal(runId: string, options?: SealOptions): Promise<void>;
-  /** Does the slow part of a process's first seal early, while there is nothing else to do. */
-  prepare(): void;
+  /** Does what is slow in a first seal early, of this process or of a program, while there is nothing else to do. */
+  prepare(program: ProgramFile | null): void;
   /** Waits, no longer than that, for a witness request under way. */
   settle(waitMs: number): Promise<void>;
 }
@@ -55,7 +56,9 @@ export interface Sealer {
 export function createSealer(options: SealerOptions): Sealer {
   const keyring = openUserKeyring(options.config);
   const chain = createSealChain(options);
-  const digests = createProgramDigests(options.ledger.kv);
+  const digests = createProgramDigests(
+    resolveProgramMemory(options.config.folders.state, 'program-digests.json'),
+  );
   let isPrepared = false;
   return {
     async seal(runId, how = {}) {
@@ -66,7 +69,8 @@ export function createSealer(options: SealerOptions): Sealer {
       }
     },
     settle: (waitMs) => chain.settle(waitMs),
-    prepare() {
+    prepare(program) {
+      if (program !== null) digests.warm(program);
       if (isPrepared) return;
       isPrepared = true;
       for (const schema of [EvidenceManifest, Result]) schema.safeParse({});
@@ -122,6 +126,6 @@ function describeHost({
   return {
     version,
     ceiling: config.policy.ceiling,
-    digestProgram: (program, state) => digests(program, path, state),
+    digestProgram: (program, state) => digests.find(program, path, state),
   };
 }

@@ -20,6 +20,7 @@ export { findNativeProgram } from './find-native-program.ts';
 export { findProgram } from './find-program.ts';
 export { inspectRepository } from './inspect-repository.ts';
 export { findInstalledVersion } from './installed-version.ts';
+export { resolveProgramMemory, type ProgramMemory } from './program-memory.ts';
 export { askVersion, compareVersions } from './program-version.ts';
 export { findRepositoryFolders, isFileOf, type RepositoryFolders } from './repository-programs.ts';
 export { nearestExisting } from './storage-probes.ts';

@@ -42,6 +42,11 @@ export async function describeRun(
       : [];
   const { branch, checkpoint, risky, total, durationMs } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
+  const [stdout, stderr, reply] = await Promise.all([
+    textOf(rooms, result?.logs.stdout.ref),
+    textOf(rooms, result?.logs.stderr.ref),
+    textOf(rooms, result?.reply.ref),
+  ]);
   return definedOnly({
     runId,
     ...describeStatus(row, events, ending),
@@ -52,9 +57,7 @@ export async function describeRun(
     total,
     costUsd: row.costUsd,
     costIsEstimate: row.costIsEstimate || undefined,
-    stdout: await textOf(rooms, result?.logs.stdout.ref),
-    stderr: await textOf(rooms, result?.logs.stderr.ref),
-    reply: await textOf(rooms, result?.reply.ref),
+    ...{ stdout, stderr, reply },
     resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
     result,
     ...(withContents ? { risky, beside: checkpoint?.beside } : {}),

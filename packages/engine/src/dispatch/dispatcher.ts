@@ -179,13 +179,14 @@ async function driveToEnd(
   drive: () => Promise<void>,
 ): Promise<DispatchResult> {
   try {
-    await drive().catch((error: unknown) => endBroken(rooms, entry, error as Error));
+    await drive()
+      .catch((error: unknown) => endBroken(rooms, entry, error as Error))
+      .finally(() => releaseRun(rooms, entry)); // what follows is for the caller alone
     return await describeRun(rooms, entry.run.runId);
   } catch (error) {
     entry.isLost = error instanceof RunLeftError || error instanceof RunTakenOverError;
     throw error;
   } finally {
-    await releaseRun(rooms, entry);
     if (!entry.isLost) await awaitDelivery(entry); // what a lost one prints goes to its log
   }
 }

@@ -13,6 +13,7 @@ import type { PublicKey, Verification } from './contract.ts';
 import { encodeEnvelope, preAuthEncoding, signEnvelope } from './dsse.ts';
 import { KeyInvalidError, NotSealedError, SealRefusedError } from './errors.ts';
 import { parseEvents } from './event-chain.ts';
+import { listStoredBlobs } from '../store/fixtures/stored-blobs.ts';
 import { createStageManifest, STAGE_RUN, stageSealedRun, type Stage } from './evidence-stage.ts';
 import { exportRun } from './export.ts';
 import { createFileSink } from './file-sink.ts';
@@ -261,12 +262,10 @@ describe('a sealed run in its state folder', () => {
   it('fails by name when a blob of the store is changed', async () => {
     const stage = await stageSealedRun();
     const trustedKeys = await stage.keyring.trustedKeys();
-    const blobs = await readdir(join(stage.folder, 'store/blobs'), { recursive: true, withFileTypes: true });
     const seen = new Set<string>();
-    for (const entry of blobs.filter((found) => found.isFile())) {
-      const file = join(entry.parentPath, entry.name);
+    for (const { file, middle } of listStoredBlobs(join(stage.folder, 'store'))) {
       const original = await readFile(file);
-      await writeFile(file, Buffer.concat([original, Buffer.from('x')]));
+      await writeFile(file, original.with(middle, (original[middle] ?? 0) ^ 1));
       const verification = await verifyRun(stage.ledger, stage.store, STAGE_RUN, { trustedKeys });
       for (const id of failedIds(verification)) seen.add(id);
       expect(verification.outcome).not.toBe('ok');

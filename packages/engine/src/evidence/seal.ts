@@ -18,7 +18,7 @@ export interface SealInput {
   /** Every event of the run from the first to the terminal one. */
   readonly events: readonly StoredEvent[];
   readonly manifest: EvidenceManifest;
-  /** Result v1, byte for byte; null when the run ended without one. */
+  /** Result v1, byte for byte as it is in the store; null when the run ended without one. */
   readonly resultBytes: Uint8Array | null;
   /** Already in the store. */
   readonly artefacts: readonly Artefact[];
@@ -30,7 +30,7 @@ export interface Seal {
   readonly sealRef: SealRef;
 }
 
-/** A checked run: everything except the signature. Its manifest and result are stored beside the envelope, in one wait. */
+/** A checked run: everything except the signature. Its manifest is stored with the envelope, in one file. */
 export interface PreparedSeal {
   readonly input: SealInput;
   readonly manifest: ReturnType<typeof encodeManifest>;
@@ -56,7 +56,6 @@ export async function signSeal(
   link: RecordedLink | null,
 ): Promise<Seal> {
   const { input, manifest, resultDigest } = prepared;
-  const { store, resultBytes } = input;
   const payload = encodeStatement({
     manifest: input.manifest,
     manifestDigest: manifest.digest,
@@ -68,15 +67,12 @@ export async function signSeal(
     chain: link === null ? null : { ledger: link.ledger, number: link.number, previous: link.previous },
   });
   const envelope = await signEnvelope(payload, key);
-  const [stored] = await Promise.all([
-    store.putBlob(encodeEnvelope(envelope)),
-    store.putBlob(manifest.bytes),
-    ...(resultBytes === null ? [] : [store.putBlob(resultBytes)]),
-  ]);
+  const encoded = encodeEnvelope(envelope);
+  await input.store.putBlobs([encoded, manifest.bytes]);
   return {
     envelope,
     sealRef: {
-      envelopeRef: stored.digest,
+      envelopeRef: hash('sha256', encoded),
       manifestRef: manifest.digest,
       keyId: key.keyId,
       ...(link === null ? {} : { chain: link }),

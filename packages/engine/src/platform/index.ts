@@ -4,5 +4,6 @@ export { findRefusal, TaskRefusedError, type Refusal } from './refusal.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { orAborted } from './or-aborted.ts';
 export { pause } from './pause.ts';
+export { createShortMemory } from './short-memory.ts';
 export { VisitRefusedError } from './visit-refused.ts';
 export { withinMs } from './within-ms.ts';

@@ -1,12 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeNdjson, WORKER_SCHEMA, type ObservedUsage } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { createBareRemote } from '../../../../tests/e2e/bare-remote.ts';
-import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
-import type { DispatchRooms } from '../admission/index.ts';
+import { openRooms, prepareRun, type PreparedRun } from '../admission/fixtures/open-rooms.ts';
+import type { DispatchRequest, DispatchRooms } from '../admission/index.ts';
 import { LedgerFullError, type RunRow } from '../ledger/index.ts';
 import { recoverRun } from './recover-run.ts';
 
@@ -99,6 +100,48 @@ test('a run whose launch cannot be read is lost with the reason, and its workspa
   await prepared.discard();
 });
 
+/** A run whose host died just after the start. */
+async function startRun(rooms: DispatchRooms, request: DispatchRequest): Promise<PreparedRun> {
+  const started = await prepareRun(rooms, request);
+  const { run, record, prepared } = started;
+  const { runId } = run;
+  const cgroup = { name: `${runId}.1`, procsFiles: [] };
+  const handle = { kind: 'local', runId, attempt: 1, pid: 2 ** 22 + 1, startTime: '1', cgroup };
+  const launched = { handle, nonce: prepared.nonce, workspace: { ...prepared.workspace } };
+  await record.append('attempt.launched', launched, { attempt: 1 });
+  await record.append('dispatch.started', { grant: run.grant }, { attempt: 1 });
+  return started;
+}
+
+test.each([
+  ['an empty folder', { workspace: 'empty' }, ['record.json', 'git/HEAD', 'git/config', 'git/info/attributes']],
+  ['a worktree', {}, ['record.json']],
+] as const)('the work in %s is saved although the power cut took what is recorded anyway', async (_name, how, torn) => {
+  const { rooms } = await openRooms();
+  const { run, prepared } = await startRun(rooms, { argv: ['true'], ...how });
+  const { path, attemptDir } = prepared.workspace;
+  writeFileSync(join(path, 'new.txt'), 'work\n');
+  for (const name of torn) writeFileSync(join(attemptDir, name), '');
+  const ended = await recoverLeft(rooms, run.runId);
+  expect(ended).toMatchObject({ checkpoint: {}, patchRef: expect.any(String) as string });
+  expect(rooms.ledger.read({ runId: run.runId, types: ['warning'] })).toEqual([]);
+  expect(existsSync(attemptDir)).toBe(false);
+});
+
+test('a record that the power cut took is there again for a later clean-up', async () => {
+  const { rooms } = await openRooms();
+  const { run, prepared } = await startRun(rooms, { argv: ['true'], workspace: 'empty' });
+  const { path, attemptDir } = prepared.workspace;
+  writeFileSync(join(path, 'new.txt'), 'work\n');
+  writeFileSync(join(attemptDir, 'record.json'), '');
+  const living = spawn('sleep', ['600'], { cwd: path });
+  await once(living, 'spawn');
+  await recoverLeft(rooms, run.runId);
+  living.kill();
+  const left = await rooms.workspaces.recoverList(rooms.settings);
+  expect(left.map(({ prepared: found }) => found)).toEqual([prepared.workspace]);
+});
+
 const TOKENS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const SEEN: ObservedUsage = {
   ...{ answers: 1, underWay: 0, isWhole: true, refusals: 0, lastStop: null, lastFailure: null },
@@ -117,13 +160,8 @@ const CONNECTION = {
 
 test('a run whose host died is charged with the last usage that its worker wrote, and has its calls', async () => {
   const { rooms } = await openRooms();
-  const { run, record, prepared } = await prepareRun(rooms, { argv: ['true'] });
+  const { run, prepared } = await startRun(rooms, { argv: ['true'] });
   const { runId } = run;
-  const cgroup = { name: `${runId}.1`, procsFiles: [] };
-  const handle = { kind: 'local', runId, attempt: 1, pid: 2 ** 22 + 1, startTime: '1', cgroup };
-  const launched = { handle, nonce: prepared.nonce, workspace: { ...prepared.workspace } };
-  await record.append('attempt.launched', launched, { attempt: 1 });
-  await record.append('dispatch.started', { grant: run.grant }, { attempt: 1 });
   const lines = [
     { kind: 'model.usage', usage: { ...SEEN, answers: 0, underWay: 1, byModel: [] } },
     { kind: 'model.called', ...CALL },

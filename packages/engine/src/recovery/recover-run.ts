@@ -193,6 +193,7 @@ async function remainsOf(
   const workspace = PreparedWorkspace.parse(launched.data.workspace);
   if (!(await rooms.workspaces.isWithinState(workspace, { stateDir })))
     throw new Error(`its workspace ${workspace.attemptDir} does not belong to the state folder ${stateDir}`);
+  await rooms.workspaces.restore(workspace);
   return {
     runId,
     attempt,

@@ -111,6 +111,8 @@ export type BlobSource = Uint8Array | Readable | string;
  */
 export interface Store {
   putBlob(source: BlobSource): Promise<BlobRef>;
+  /** All of these small ones, in one file where the store can: that waits for the disk once. */
+  putBlobs(contents: readonly Uint8Array[]): Promise<readonly BlobRef[]>;
   /** Throws `BlobMissingError` or `StoreCorruptError`. */
   getBlob(digest: string): Promise<Buffer>;
   /** A stream whose last bytes arrive only once the whole has the digest; otherwise it errors before its end. */

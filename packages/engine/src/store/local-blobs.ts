@@ -20,6 +20,7 @@ import {
   listNames,
   type LocalLayout,
 } from './local-layout.ts';
+import { PackWriter } from './pack-writer.ts';
 import { Packs } from './packs.ts';
 
 const MAX_REREAD_BYTES = 1024 * 1024;
@@ -129,6 +130,24 @@ export class LocalBlobs {
     return { digest, size: bytes.length };
   }
 
+  /** Those that the store has not yet, as one pack. */
+  async putTogether(contents: readonly Uint8Array[]): Promise<BlobRef[]> {
+    const refs: BlobRef[] = [];
+    const writer = new PackWriter(this.layout);
+    try {
+      for (const bytes of contents) {
+        await shareTurn();
+        const ref = { digest: digestOf(bytes), size: bytes.length };
+        if (!(await this.#reuse(ref.digest, ref.size))) await writer.add(ref.digest, bytes);
+        refs.push(ref);
+      }
+      if (writer.count > 0) await writer.commit();
+      return refs;
+    } finally {
+      await writer.abandon();
+    }
+  }
+
   /** One pass: hashed while it is written. */
   async putStream(source: Readable, signal?: AbortSignal): Promise<BlobRef> {
     const temp = createTempPath(this.layout);
@@ -188,7 +207,7 @@ export class LocalBlobs {
         await publishFile(temp, file);
         return;
       } catch (cause) {
-        if (!isMissing(cause) || tries === MAX_TRIES) throw cause; // the folder was empty and was removed meanwhile
+        if (!isMissing(cause) || tries === MAX_TRIES) throw cause; // an earlier version removed the empty folder meanwhile
       }
     }
   }

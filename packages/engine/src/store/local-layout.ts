@@ -2,7 +2,7 @@
  * Where things are in a store folder. Folders are 0700, files 0600; all are made on first use.
  *
  *   blobs/ab/cdef…     one blob a file
- *   packs/<hash>.pack  the small blobs of one bundle, written together
+ *   packs/<hash>.pack  small blobs, written together
  *   tmp/               writes in progress; never read, swept by gc
  *   trash/             what gc is about to remove; still readable until it is gone
  *   unsent/            names of what the remote copy still lacks, if there is one
@@ -55,7 +55,7 @@ export function ensureFolder(folder: string): void {
   }
 }
 
-/** The same beside other work: `tidyStore` removes the folders of blobs again and again. */
+/** The same beside other work. */
 export async function ensureFolderAsync(folder: string): Promise<void> {
   try {
     await makeFolderAsync(folder);

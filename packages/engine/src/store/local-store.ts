@@ -51,6 +51,10 @@ class FolderStore implements LocalStore {
     });
   }
 
+  async putBlobs(contents: readonly Uint8Array[]): Promise<readonly BlobRef[]> {
+    return await this.#explain(() => this.#blobs.putTogether(contents));
+  }
+
   async replaceBlob(digest: string, source: Readable): Promise<void> {
     await this.#explain(() => this.#blobs.replace(digest, source));
   }

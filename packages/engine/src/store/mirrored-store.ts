@@ -85,8 +85,14 @@ class LocalWithRemote implements MirroredStore {
 
   async putBlob(source: BlobSource): Promise<BlobRef> {
     const ref = await this.#local.putBlob(source);
-    await this.#mirror({ digest: ref.digest, kind: 'blob' }, async () => void (await this.#sender.send(ref)));
+    await this.#mirrorBlob(ref);
     return ref;
+  }
+
+  async putBlobs(contents: readonly Uint8Array[]): Promise<readonly BlobRef[]> {
+    const refs = await this.#local.putBlobs(contents);
+    await Promise.all(refs.map((ref) => this.#mirrorBlob(ref)));
+    return refs;
   }
 
   async putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
@@ -164,6 +170,10 @@ class LocalWithRemote implements MirroredStore {
     await Promise.race([this.#paying, over.promise]);
     cancel();
     this.#stop.abort();
+  }
+
+  async #mirrorBlob(ref: BlobRef): Promise<void> {
+    await this.#mirror({ digest: ref.digest, kind: 'blob' }, async () => void (await this.#sender.send(ref)));
   }
 
   async #mirror(unsent: Unsent, send: () => Promise<void>): Promise<void> {

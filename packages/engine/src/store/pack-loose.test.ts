@@ -36,10 +36,40 @@ it('makes one file of many small ones, for those too who looked before', async (
   expect(await early.hasBlob(digests[0] ?? '')).toBe(true);
   await tidyStore(folder);
   expect(countFiles(folder)).toBe(1);
-  expect(readdirSync(join(folder, 'blobs'))).toEqual([]);
   for (const store of [early, openLocalStore(folder)])
     for (const [index, digest] of digests.entries())
       expect(await store.getBlob(digest)).toEqual(bytesOf(`blob ${index}`));
+});
+
+it('leaves the folders of blobs where they are, and counts files, not folders', async () => {
+  const folder = fresh();
+  await put(folder, numbered('blob', 100));
+  const shards = readdirSync(join(folder, 'blobs'));
+  await tidyStore(folder);
+  expect(readdirSync(join(folder, 'blobs'))).toEqual(shards);
+  await put(folder, numbered('few', 10));
+  await tidyStore(folder);
+  expect(countFiles(folder)).toBe(11);
+});
+
+it('makes one pack of many that were written for a few blobs each, and leaves a few such packs', async () => {
+  const folder = fresh();
+  const store = openLocalStore(folder);
+  const digests: string[] = [];
+  const putPairs = async (prefix: string, count: number): Promise<void> => {
+    for (const name of numbered(prefix, count)) {
+      const refs = await store.putBlobs([bytesOf(name), bytesOf(`${name}, too`)]);
+      digests.push(...refs.map(({ digest }) => digest));
+    }
+  };
+  await putPairs('early', 10);
+  await tidyStore(folder);
+  expect(countFiles(folder)).toBe(10);
+  await putPairs('late', 30);
+  await tidyStore(folder);
+  expect(countFiles(folder)).toBe(1);
+  expect(await store.gc(digests, { graceMs: 0 })).toMatchObject({ keptBlobs: 80, missing: [] });
+  for (const digest of digests) expect(digestOf(await store.getBlob(digest))).toBe(digest);
 });
 
 it('leaves few files as they are, and large ones always', async () => {

@@ -5,23 +5,24 @@
  * the content is there at every moment. A reader that finds the file gone looks into the packs again; a put that cannot
  * touch it any more writes it again; the pack is as young as the newest of its blobs would be.
  */
-import { rmdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { removeFileSync, shareTurn } from '@caisson/ground';
+import { unlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ifErrno, shareTurn } from '@caisson/ground';
 
+import { forEachOf } from '../platform/index.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { sweepTemps } from './local-gc.ts';
 import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
 import { PackWriter } from './pack-writer.ts';
 
-/** Blobs are spread over up to 256 folders: so many folders are at least as many files. */
-const ENOUGH_FOLDERS = 32;
-/** Larger blobs stay loose files. */
-const MAX_BLOB_BYTES = 64 * 1024;
-/** Every process that looks for a blob reads the index of each pack: many small packs become one. */
-const MAX_SMALL_PACKS = 8;
-const MAX_SMALL_PACK_BYTES = 8 * 1024 * 1024;
+/** So many small files, loose blobs or tiny packs, become one. */
+const ENOUGH_FILES = 32;
+/** Larger blobs stay loose files, and packs up to this size count as such a file. */
+const MAX_SMALL_BYTES = 64 * 1024;
+/** Every process that looks for a blob reads the index of each pack: many packs below this size become one. */
+const MAX_PACKS = 8;
+const MAX_PACK_BYTES = 8 * 1024 * 1024;
 
 /** Tidying by a living host; `gc` removes blobs that are not needed. */
 export async function tidyStore(folder: string): Promise<void> {
@@ -30,12 +31,13 @@ export async function tidyStore(folder: string): Promise<void> {
   await packLoose(layout);
 }
 
-/** Does nothing while there are few files. */
+/** Does nothing while there are few files. The folders of blobs stay: each is made, and synced, once. */
 async function packLoose(layout: LocalLayout): Promise<void> {
-  if (listNames(layout.blobs).length < ENOUGH_FOLDERS) return;
-  const blobs = new LocalBlobs(layout);
   const loose = await listSmall(layout);
-  const packs = listSmallPacks(blobs);
+  const { tiny, others } = sortPacks(layout);
+  if (loose.length + tiny.length < ENOUGH_FILES) return;
+  const blobs = new LocalBlobs(layout);
+  const packs = listPacks(blobs, others.length > MAX_PACKS ? [...tiny, ...others] : tiny);
   const writer = new PackWriter(layout);
   try {
     const packed = await copy(blobs, writer, loose);
@@ -46,15 +48,10 @@ async function packLoose(layout: LocalLayout): Promise<void> {
     );
     if (writer.count === 0) return;
     const name = await writer.commit();
-    for (const digest of packed) {
-      removeFileSync(blobFile(layout, digest));
-      await shareTurn();
-    }
     const emptied = packs.filter(
       (pack) => pack.name !== name && pack.digests.every((each) => moved.has(each)),
     );
-    for (const { file } of emptied) removeFileSync(file);
-    await removeEmptyFolders(layout);
+    await removeAll([...[...packed].map((digest) => blobFile(layout, digest)), ...emptied.map(({ file }) => file)]);
   } finally {
     await writer.abandon();
   }
@@ -66,19 +63,31 @@ async function listSmall(layout: LocalLayout): Promise<string[]> {
     await shareTurn();
     const digests = listNames(join(layout.blobs, shard)).map((rest) => shard + rest);
     const isSmall = (digest: string): boolean =>
-      (statOrNull(blobFile(layout, digest))?.size ?? Infinity) <= MAX_BLOB_BYTES;
+      (statOrNull(blobFile(layout, digest))?.size ?? Infinity) <= MAX_SMALL_BYTES;
     small.push(...digests.filter(isSmall));
   }
   return small;
 }
 
-function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; digests: string[] }[] {
+/** By size: no index is read. */
+function sortPacks({ packs }: LocalLayout): Record<'tiny' | 'others', string[]> {
+  const sorted = { tiny: [] as string[], others: [] as string[] };
+  for (const name of listNames(packs)) {
+    const bytes = statOrNull(join(packs, name))?.size ?? Infinity;
+    if (bytes <= MAX_PACK_BYTES) sorted[bytes <= MAX_SMALL_BYTES ? 'tiny' : 'others'].push(name);
+  }
+  return sorted;
+}
+
+function listPacks(
+  { packs }: LocalBlobs,
+  files: readonly string[],
+): { name: string; file: string; digests: string[] }[] {
   packs.refresh();
-  const small = packs
+  return packs
     .list()
-    .filter(({ file }) => (statOrNull(file)?.size ?? Infinity) <= MAX_SMALL_PACK_BYTES)
+    .filter(({ file }) => files.includes(basename(file)))
     .map(({ name, file, blobs }) => ({ name, file, digests: Array.from(blobs, ({ digest }) => digest) }));
-  return small.length > MAX_SMALL_PACKS ? small : [];
 }
 
 /**
@@ -99,14 +108,7 @@ async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly str
   return copied;
 }
 
-async function removeEmptyFolders({ blobs }: LocalLayout): Promise<void> {
-  for (const shard of listNames(blobs)) {
-    await shareTurn();
-    try {
-      rmdirSync(join(blobs, shard));
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
-    }
-  }
+/** Beside the event loop: a file system that writes its log lets each removal wait. Others need its threads, too. */
+async function removeAll(files: readonly string[]): Promise<void> {
+  await forEachOf(files, (file) => unlink(file).catch(ifErrno(undefined, 'ENOENT')), 2);
 }

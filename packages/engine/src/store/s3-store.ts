@@ -55,6 +55,10 @@ class S3Store implements Store {
     return await this.#putStream(source);
   }
 
+  putBlobs(contents: readonly Uint8Array[]): Promise<readonly BlobRef[]> {
+    return Promise.all(contents.map((bytes) => this.#putBytes(bytes)));
+  }
+
   async getBlob(digest: string): Promise<Buffer> {
     const bytes = await buffer(await this.#fetch(digest));
     verifyBytes(digest, bytes, this.#where(digest));

@@ -159,8 +159,10 @@ export interface Workspaces extends RemoteWorkspaces {
   ): Promise<MergeProblem | null>;
   /** What git in the sandbox finds as the settings of the system, without keys of the host; '' for nothing. */
   describeGitSettings(prepared: PreparedWorkspace): Promise<string>;
-  /** Makes what a later host needs of the workspace survive a power cut; not its files. */
+  /** Makes what a later host needs of the workspace survive a power cut: not its files, nor what `restore` makes again. */
   sync(prepared: PreparedWorkspace): Promise<void>;
+  /** Makes again what a power cut may have taken beside the files; a later host knows the workspace from the ledger. */
+  restore(prepared: PreparedWorkspace): Promise<void>;
   /**
    * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`; they survive a power cut.
    * Null when there is nothing to save: an empty workspace is still empty, or the files are those of the user's commit.

@@ -18,7 +18,7 @@ import { findMergeProblem } from './merge-problem.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { dropBranch, pushBranch } from './push-branch.ts';
 import { recoverApplies } from './recover-applies.ts';
-import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
+import { isWithinState, listRecoverable, restoreAttempt, syncAttempt } from './record.ts';
 import { fetchBase, unpinBase, type Fetching } from './remote-cache.ts';
 import { removeWorkspace } from './remove.ts';
 import { emptyTrash, trashMoved } from './trash.ts';
@@ -107,6 +107,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     describeGitSettings: (prepared) =>
       describeGitSettings(prepared, options.systemGitConfig ?? SYSTEM_GIT_CONFIG),
     sync: syncAttempt,
+    restore: (prepared) => restoreAttempt(prepared, stamp),
     checkpoint: checkpointWorkspace,
     findCheckpoint,
     listSavedChanges,

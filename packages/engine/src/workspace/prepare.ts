@@ -35,7 +35,7 @@ import {
 } from './locate-repository.ts';
 import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { checkOut, prepareWorktree } from './prepare-worktree.ts';
-import { attemptFolder, writeRecord } from './record.ts';
+import { attemptFolder, gitDirOfOwnFolder, writeRecord } from './record.ts';
 import { excludedPaths, ownRules, signalOf } from './stage-present.ts';
 
 const GIT_REMEDY =
@@ -125,10 +125,7 @@ async function prepareEmpty(
   const path = join(attemptDir, 'files');
   const gitDir = join(attemptDir, 'git');
   const custodyDir = await ensureOwnCustody(options.stateDir, 'sha1');
-  await awaitAll([
-    mkdir(path),
-    createOwnGitDir({ path: gitDir, objectFormat: 'sha1', objectDir: join(custodyDir, 'objects') }),
-  ]);
+  await awaitAll([mkdir(path), createOwnGitDir(gitDirOfOwnFolder({ gitDir, custodyDir }))]);
   const { work } = options;
   const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   const startTree = work === undefined ? null : await seedWithWork(gitDir, custodyDir, work, options);
@@ -167,12 +164,7 @@ async function prepareFolder(
   const gitDir = join(attemptDir, 'git');
   const custodyDir = await ensureOwnCustody(options.stateDir, 'sha1');
   const exclude = excludedPaths(options, path);
-  await createOwnGitDir({
-    path: gitDir,
-    objectFormat: 'sha1',
-    objectDir: join(custodyDir, 'objects'),
-    ignoreRules: ownRules(exclude),
-  });
+  await createOwnGitDir({ ...gitDirOfOwnFolder({ gitDir, custodyDir }), ignoreRules: ownRules(exclude) });
   const staged = await stageWorkspace({
     workspace: path,
     gitDir,

@@ -2,11 +2,20 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { ifErrno, isErrno, writeFileAtomic, type Stamp } from '@caisson/ground';
+import {
+  createOwnGitDir,
+  ifErrno,
+  isErrno,
+  statIfThere,
+  writeFileAtomic,
+  type OwnGitDirOptions,
+  type Stamp,
+} from '@caisson/ground';
 
 import { PreparedWorkspace, type MovedWorkspace, type RecoverableWorkspace } from './contract.ts';
 import { syncIfThere } from './sync-objects.ts';
 
+const RECORD = 'record.json';
 const FOLDER = /^(.+)\.(\d+)$/;
 
 export function attemptFolder(stateDir: string, runId: string, attempt: number): string {
@@ -15,17 +24,40 @@ export function attemptFolder(stateDir: string, runId: string, attempt: number):
 
 export async function writeRecord(prepared: PreparedWorkspace, stamp: Stamp): Promise<void> {
   const stamped = stamp.wrap(purposeOf(prepared.attemptDir), JSON.stringify(prepared));
-  // Synced with the rest, by `syncAttempt`.
-  await writeFileAtomic(join(prepared.attemptDir, 'record.json'), stamped, { durable: false });
+  await writeFileAtomic(join(prepared.attemptDir, RECORD), stamped, { durable: false }); // see `restoreAttempt`
 }
 
-/** What a later host needs to save the files: the record, and our git dir. The agent syncs the files themselves. */
-export async function syncAttempt({ attemptDir, gitDir }: PreparedWorkspace): Promise<void> {
-  const folders = [attemptDir, gitDir, join(gitDir, 'info')];
+/**
+ * What a later host needs to save the files, and cannot make again (`restoreAttempt`). The agent syncs the files
+ * themselves.
+ */
+export async function syncAttempt(prepared: PreparedWorkspace): Promise<void> {
+  const { attemptDir, gitDir } = prepared;
+  const folders = isGitDirAsMade(prepared) ? [attemptDir] : [attemptDir, gitDir, join(gitDir, 'info')];
   const listed = await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true })));
-  const files = listed.flat().filter((entry) => entry.isFile());
+  const files = listed.flat().filter((entry) => entry.isFile() && entry.name !== RECORD);
   const paths = files.map((entry) => join(entry.parentPath, entry.name));
   await Promise.all([...paths, ...folders, dirname(attemptDir)].map(syncIfThere));
+}
+
+/** Makes again what `syncAttempt` left out, for an attempt whose workspace the ledger has. */
+export async function restoreAttempt(prepared: PreparedWorkspace, stamp: Stamp): Promise<void> {
+  if (statIfThere(prepared.attemptDir, 'itself') === null) return; // removed by then
+  await writeRecord(prepared, stamp);
+  if (isGitDirAsMade(prepared)) await createOwnGitDir(gitDirOfOwnFolder(prepared));
+}
+
+/** Whether it holds nothing at the start that is not the same for every attempt: no index, no ignore rules. */
+function isGitDirAsMade({ kind, startTree }: PreparedWorkspace): boolean {
+  return kind === 'empty' && startTree === undefined;
+}
+
+/** Our git dir of a workspace outside of the user's repository. */
+export function gitDirOfOwnFolder({
+  gitDir,
+  custodyDir,
+}: Pick<PreparedWorkspace, 'gitDir' | 'custodyDir'>): OwnGitDirOptions {
+  return { path: gitDir, objectFormat: 'sha1', objectDir: join(custodyDir, 'objects') };
 }
 
 /**
@@ -85,7 +117,7 @@ const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP'];
 /** Null when the host died before the workspace was ready; `foreign` when we did not write it, or it cannot be read. */
 async function readRecord(attemptDir: string, stamp: Stamp): Promise<PreparedWorkspace | 'foreign' | null> {
   try {
-    const text = await readFile(join(attemptDir, 'record.json'), 'utf8');
+    const text = await readFile(join(attemptDir, RECORD), 'utf8');
     const record = stamp.unwrap(purposeOf(attemptDir), text);
     return record === null ? 'foreign' : PreparedWorkspace.parse(JSON.parse(record));
   } catch (error) {

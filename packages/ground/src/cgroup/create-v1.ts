@@ -56,7 +56,7 @@ export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgro
     pids: () => [...new Set(all.flatMap(listMembers))],
     remove: async () => {
       await killMembers(all);
-      for (const folder of all) await removeGroup(folder);
+      await Promise.all(all.map(removeGroup));
     },
   };
 }

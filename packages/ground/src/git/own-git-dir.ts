@@ -5,6 +5,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath, writeFileAtomic } from '../files/index.ts';
+import { ifErrno } from '../platform/index.ts';
 
 export type ObjectFormat = 'sha1' | 'sha256';
 
@@ -30,6 +31,7 @@ export const EMPTY_TREE: Readonly<Record<ObjectFormat, string>> = {
 export const EXACT_ATTRIBUTES =
   '* -text !eol -crlf -ident -filter !working-tree-encoding !diff !merge !whitespace -export-subst !conflict-marker-size\n';
 
+/** May be made again over one that is torn: the store that is there stays. */
 export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> {
   const at = (name: string): string => join(options.path, name);
   await Promise.all([
@@ -42,7 +44,7 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
     writeFile(at('info/exclude'), options.ignoreRules ?? ''),
     options.objectDir === undefined
       ? mkdir(at('objects/pack'), { recursive: true })
-      : symlink(options.objectDir, at('objects')),
+      : symlink(options.objectDir, at('objects')).catch(ifErrno(undefined, 'EEXIST')),
     options.shallow === undefined ? undefined : writeFile(at('shallow'), options.shallow),
   ]);
   const durable = options.durable ?? false;
