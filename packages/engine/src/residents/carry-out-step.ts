@@ -42,7 +42,7 @@ export async function carryOut(
     case 'dispatch':
       return dispatchRun(rooms, carried, signal);
     case 'value':
-      return { ok: false, value: 'the value was not recorded' };
+      return null; // its role does
   }
 }
 

@@ -113,14 +113,15 @@ export interface WorkerRuntime {
   /** What this compute emitted is recorded: its worker, if there is one, forgets it. */
   delivered(key: string, sense: string, computeId: string): void;
   /**
-   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never. When its worker ends, or its
+   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never, and the value of each that is
+   * its own work. When its worker ends, or its
    * key is blocked or cannot be loaded, the turn fails as `crashed`, and it is `interrupted` when the host ended the worker
    * (`evict`, `restart`, a `drain` beyond its limit): it is not sent again here, because the next order has other steps.
    */
   turn(
     key: string,
     order: Omit<Extract<ResidentOrder, { kind: 'turn' }>, 'kind' | 'id'>,
-    onStep: (step: Extract<ResidentLine, { kind: 'step' }>) => void,
+    onStep: (step: Extract<ResidentLine, { kind: 'step' | 'worked' }>) => void,
   ): RunningTurn;
   /** Starts its worker, if it has none; after a crash when its delay is over. False when there is no such key, or it takes no work. */
   start(key: string): Promise<boolean>;

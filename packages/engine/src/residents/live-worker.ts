@@ -177,7 +177,8 @@ export class LiveWorker {
       case 'computed':
       case 'turned':
         return this.#settle(line);
-      case 'step': {
+      case 'step':
+      case 'worked': {
         const work = this.#sent.find(line.id);
         if (work?.kind === 'turn') work.onStep(line);
         return;

@@ -6,7 +6,7 @@ import { describeEnding } from './describe-problems.ts';
 type OrderOf<K extends ResidentWork['kind']> = Omit<Extract<ResidentWork, { kind: K }>, 'kind' | 'id'>;
 export type ComputeOrder = OrderOf<'compute'>;
 export type TurnOrder = OrderOf<'turn'>;
-export type StepLine = Extract<ResidentLine, { kind: 'step' }>;
+export type StepLine = Extract<ResidentLine, { kind: 'step' | 'worked' }>;
 
 interface ComputeWork {
   readonly kind: 'compute';

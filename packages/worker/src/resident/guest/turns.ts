@@ -95,8 +95,8 @@ function runTurn(
       if (line.kind === 'logged') outlet.log(outlet.name, line.text, order.threadId);
       else if (line.kind === 'pong') watch.answered();
       else if (line.kind === 'turned') finish(line.outcome);
-      else if (line.kind === 'step' && running.has(order.id))
-        outlet.say({ kind: 'step', id: order.id, ordinal: line.ordinal, request: line.request });
+      else if ((line.kind === 'step' || line.kind === 'worked') && running.has(order.id))
+        outlet.say({ ...line, id: order.id });
     };
     void problem.then((refusal) => {
       if (refusal !== null) return finish({ kind: 'failed', failure: { kind: 'invalid', detail: refusal } });
