@@ -70,6 +70,8 @@ export interface ComputeOutcome {
   readonly durationMs: number;
   readonly signals: readonly { readonly name: string; readonly payload: unknown }[];
   readonly failure?: GuestFailure;
+  /** It was not made: too many signals wait. */
+  readonly dropped?: 'overflow';
 }
 
 /** What a compute emitted, and why it was made. */

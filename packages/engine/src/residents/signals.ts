@@ -33,7 +33,7 @@ export interface SignalsOptions {
   /** Who listens now. */
   findListeners(name: string): SignalListeners;
   /** Resolves when the sense has computed and what it emitted is recorded; or with why it cannot compute. */
-  computeFor(sense: string, signal: DeliveredSignal): Promise<{ readonly dropped?: 'blocked' }>;
+  computeFor(sense: string, signal: DeliveredSignal): Promise<{ readonly dropped?: 'blocked' | 'overflow' }>;
   startThread: Threads['start'];
   warn(message: string): void;
   readonly limits?: Partial<SignalLimits>;
