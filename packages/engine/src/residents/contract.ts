@@ -12,8 +12,8 @@
  * RE2  At most one worker of a key gets work. A second one exists only for a changed plan: while the new version is tried, or
  *      while the old one finishes what is under way. After a crash the next one starts when nothing of the one before is left.
  * RE3  What was sent to a worker gets exactly one answer. If the worker ends first, the work fails as `crashed` or is sent
- *      again, as its kind says: a compute once more, a turn from its recorded steps.
- * RE4  The crash limit counts ends that nobody asked for; `ready` does not reset it. A blocked or unloadable key gets no work.
+ *      again, as its kind says: a compute once more after a crash, a turn from its recorded steps.
+ * RE4  The crash limit counts ends that nobody asked for; neither `ready` nor a restart resets it. A blocked or unloadable key gets no work.
  * RE5  A worker that is silent longer than its plan allows is killed from outside. So is one that is not ready in time.
  * RE6  A declared key costs no process before its first work.
  * RE7  What a compute changes and what it emits is one unit: both take effect when it returned, or neither does. A signal takes
@@ -104,7 +104,7 @@ export interface WorkerRuntime {
   declare(plan: ResidentPlan, options: { readonly isKept: boolean }): void;
   /** No longer served: drained and forgotten. */
   withdraw(key: string): Promise<void>;
-  /** One compute, now. Repeated once when its worker ends; see RE3. */
+  /** One compute, now. Repeated when its worker ends; see RE3. */
   compute(
     key: string,
     order: Omit<Extract<ResidentOrder, { kind: 'compute' }>, 'kind' | 'id' | 'origin'> & {

@@ -89,7 +89,9 @@ class KeyedRuntime implements WorkerRuntime {
   ): ReturnType<WorkerRuntime['compute']> {
     const { name: sense, computeId } = asked;
     const order = { ...asked, origin: sealOrigin(this.#options.stamp, { sense, computeId, causes }) };
-    return new Promise((settle) => this.#submit(key, { kind: 'compute', order, interruptions: 0, settle }));
+    return new Promise((settle) =>
+      this.#submit(key, { kind: 'compute', order, crashes: 0, stops: 0, settle }),
+    );
   }
 
   delivered(key: string, sense: string, computeId: string): void {
