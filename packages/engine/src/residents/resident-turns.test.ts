@@ -333,6 +333,50 @@ it('a turn for which no thread can be started waits until another one is over', 
   expect(await outcomeOf(resident, other.id)).toMatchObject({ content: 'made' });
 }, 30_000);
 
+it('a turn whose file does not load any more has crashed: its role has not begun', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `import { existsSync, writeFileSync } from 'node:fs';
+    const mark = process.env.CAISSON_STATE + '/mark';
+    if (existsSync(mark)) throw new Error('not now');
+    export default { route: () => 'role', roles: { role: () => writeFileSync(mark, '') } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  for (const order of [turnOrder(''), turnOrder('')]) await resident.process.send(order);
+  const outcomes = [await outcomeOf(resident, `t${turns - 1}`), await outcomeOf(resident, `t${turns}`)];
+  expect(outcomes).toContainEqual({ kind: 'message', role: 'role', content: null });
+  const again = turnOrder('');
+  await resident.process.send(again);
+  const detail = expect.stringContaining('not now') as unknown;
+  expect(await outcomeOf(resident, again.id)).toEqual({
+    kind: 'failed',
+    failure: { kind: 'crashed', detail },
+  });
+});
+
+it('a guest in which no thread can be started any more ends, with what an earlier turn left in it', async () => {
+  const { starter, plan } = await openStarter();
+  // Takes each place that a thread leaves.
+  const fill = `const { spawn } = require('node:child_process');
+    setInterval(() => spawn('sleep', ['600']).on('error', () => {}), 5);`;
+  const flow = `import { spawn } from 'node:child_process';
+  export default { route: () => 'role', roles: { async role({ payload }) {
+    if (payload !== 'fills') return;
+    spawn(process.execPath, ['-e', ${JSON.stringify(fill)}], { stdio: 'ignore', detached: true }).unref();
+    for (let isFull = false; !isFull; )
+      isFull = await new Promise((resolve) =>
+        spawn('sleep', ['0.1']).once('exit', () => resolve(false)).once('error', () => resolve(true)));
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }, { limits: PIDS }));
+  for (let payload: string | null = 'fills'; ; payload = null) {
+    const order = { ...turnOrder(''), payload };
+    if (!(await resident.process.send(order))) break;
+    if (await outcomeOf(resident, order.id).then(isFailed, () => true)) break;
+  }
+  expect((await resident.ended).stderrTail).toContain('no thread can be started for a turn');
+  expect(resident.lines.filter((line) => line.kind === 'turned' && isFailed(line.outcome))).toEqual([]);
+}, 30_000);
+
+const isFailed = (outcome: unknown): boolean => (outcome as { kind: string }).kind === 'failed';
+
 it('stop waits for turns that do something, up to the grace, and not for one that waits for a step', async () => {
   const waiting = await open();
   const wait = turnOrder('waits');

@@ -299,6 +299,54 @@ describe('a role that works on a step of its own beside one that is open', () =>
   });
 });
 
+describe('a role with large results of steps', () => {
+  /** Remembers so many values of 60 KB, and asks. */
+  const openLarge = () =>
+    openStage(
+      oneRole(async ({ payload, step, ask }) => {
+        for (let n = 0; n < Number(payload); n += 1) await step(`value ${n}`, () => 'x'.repeat(60_000));
+        return ask('go on?');
+      }),
+    );
+
+  test('goes on from them after its worker ended', async () => {
+    const stage = openLarge();
+    const threadId = await stage.start({ payload: 20 });
+    await stage.untilStatus(threadId, 'waiting');
+    stage.runtime.crash();
+    await stage.questions.answer(threadId, 'yes');
+    await stage.untilStatus(threadId, 'done');
+  });
+
+  test('fails with what is too large when no order can bring them', async () => {
+    const stage = openLarge();
+    const threadId = await stage.start({ payload: 40 });
+    await stage.untilStatus(threadId, 'waiting');
+    stage.runtime.crash();
+    await stage.questions.answer(threadId, 'yes');
+    expect((await stage.untilStatus(threadId, 'failed')).detail).toBe(
+      'its payload, its messages and the steps of this round have together more than 2097152 bytes: return and remember less',
+    );
+  });
+
+  test('that waits for many runs gets a shorter reply of each', async () => {
+    const stage = openStage(
+      oneRole(async ({ start, wait }) => {
+        const runIds = [];
+        for (let n = 0; n < 64; n += 1) runIds.push(await start({ task: `${n}` }));
+        const lengths = (await wait(runIds)).map(({ reply }) => reply.length);
+        return [...new Set(lengths)];
+      }),
+    );
+    stage.reply.text = 'x'.repeat(40_000);
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.[0]?.kind === 'wait');
+    for (const { runId = '' } of stage.requests) await stage.endRun(runId);
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages[0]?.content).toEqual([4097]);
+  });
+});
+
 test('a step that the host cannot handle ends its thread, and no other', async () => {
   const deep: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000));
   const stage = openStage(
