@@ -31,6 +31,8 @@ export const ResidentView = z.object({
   starts: count(),
   underWay: count(),
   memoryBytes: z.optional(count()),
+  /** Limits of the process that nothing enforces here, and why. */
+  unenforced: z.optional(z.string()),
   /** Why a file could not be loaded, by name. */
   problems: z.optional(z.record(z.string(), z.string())),
   lastEnding: z.optional(z.object({ ...ResidentEnding.shape, at: Timestamp })),

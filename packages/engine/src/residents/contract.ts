@@ -50,6 +50,8 @@ export interface ResidentProcess {
   /** The id of this start. */
   readonly resident: string;
   readonly pid: number;
+  /** Its limits that nothing enforces here, and why; null when all are. */
+  readonly unenforced: string | null;
   /** Resolves when the order is taken: a worker that does not read slows its sender. False once it has ended. */
   send(order: ResidentOrder): Promise<boolean>;
   /** Everything that the worker says, checked, in order. One listener, set in the same turn as the start resolved. */

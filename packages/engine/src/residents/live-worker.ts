@@ -66,7 +66,7 @@ export class LiveWorker {
     this.ended = this.#live();
   }
 
-  get process(): Pick<ResidentProcess, 'pid' | 'resident'> | null {
+  get process(): Pick<ResidentProcess, 'pid' | 'resident' | 'unenforced'> | null {
     return this.#process;
   }
 

@@ -173,6 +173,7 @@ class KeyedRuntime implements WorkerRuntime {
         pid: worker?.process?.pid,
         readySince: worker?.readySince,
         memoryBytes: worker?.memoryBytes,
+        unenforced: worker?.process?.unenforced ?? undefined,
         lastEnding: this.#endings.get(plan.key),
       }),
       ...(problems.size === 0 ? {} : { problems: Object.fromEntries(problems) }),
