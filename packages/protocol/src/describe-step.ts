@@ -1,5 +1,5 @@
 import { isRecord } from './is-record.ts';
-import type { StepRequest } from './resident-lines.ts';
+import type { StepRequest } from './resident-steps.ts';
 
 /** The text whose sha256 is the digest of a step, the same on both sides: JSON with sorted keys. */
 export function describeStep(request: StepRequest): string {

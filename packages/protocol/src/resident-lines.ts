@@ -12,16 +12,8 @@ import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
 import { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
-import {
-  MAX_AWAITED_RUNS,
-  MAX_COVERED,
-  MAX_LOG_CHARACTERS,
-  MAX_NAME_CHARACTERS,
-  MAX_OPTION_CHARACTERS,
-  MAX_OPTIONS,
-  MAX_QUESTION_CHARACTERS,
-  MAX_SIGNALS,
-} from './resident-limits.ts';
+import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
+import { RecordedStep, StepRequest } from './resident-steps.ts';
 
 export const RESIDENT_SCHEMA = 'caisson/resident-lines/1';
 
@@ -45,42 +37,6 @@ export type ResidentHeader = z.infer<typeof ResidentHeader>;
 /** One result of a role. */
 export const ThreadMessage = z.object({ round: count(), role: name(), content: z.unknown() });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
-
-/** What a role asks the host to do, durably: once done, it is not done again when the role is repeated. */
-export const StepRequest = z.discriminatedUnion('kind', [
-  /** Starts a run; with `waits` the answer comes with its ending. */
-  z.object({ kind: z.literal('dispatch'), request: z.record(z.string(), z.unknown()), waits: z.boolean() }),
-  /** Waits for the endings of runs that this thread has started. */
-  z.object({
-    kind: z.literal('wait'),
-    runIds: z.array(z.string()).check(z.minLength(1), z.maxLength(MAX_AWAITED_RUNS)),
-  }),
-  z.object({
-    kind: z.literal('ask'),
-    question: z.string().check(z.minLength(1), z.maxLength(MAX_QUESTION_CHARACTERS)),
-    options: z.optional(
-      z.array(z.string().check(z.maxLength(MAX_OPTION_CHARACTERS))).check(z.maxLength(MAX_OPTIONS)),
-    ),
-    deadlineMs: z.optional(ms()),
-  }),
-  z.object({ kind: z.literal('sleep'), ms: ms() }),
-  /** The user's own code begins; `worked` says with which value, to be remembered. */
-  z.object({ kind: z.literal('value'), name: name() }),
-]);
-export type StepRequest = z.infer<typeof StepRequest>;
-
-/**
- * A step that was asked for; `outcome` once it is over. A role that is repeated and comes to one without an outcome asks for
- * it again, with the same ordinal, and waits: the host carries it on and does not repeat it.
- */
-export const RecordedStep = z.object({
-  ordinal: count(),
-  kind: z.enum(['dispatch', 'wait', 'ask', 'sleep', 'value']),
-  /** sha256 of the canonical request: a role that asks for something else in its place has changed. */
-  digest: z.string(),
-  outcome: z.optional(z.object({ ok: z.boolean(), value: z.unknown() })),
-});
-export type RecordedStep = z.infer<typeof RecordedStep>;
 
 /** To the guest. */
 export const GUEST_ORDERS = {

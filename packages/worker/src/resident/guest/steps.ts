@@ -72,12 +72,10 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
     const ordinal = next++;
     if (ordinal >= MAX_STEPS) throw new InvalidUse(`a role may ask for ${MAX_STEPS} steps at most`);
     const step = known.get(ordinal);
-    if (step !== undefined && step.digest !== digestOf(request)) {
-      const error = new StepsChanged(
-        `step ${ordinal} was a ${step.kind} before; now the role asks for ${describeStep(request).slice(0, 200)}`,
-      );
-      change.reject(error);
-      throw error;
+    const changed = findChange(step, request);
+    if (changed !== null) {
+      change.reject(changed);
+      throw changed;
     }
     if (step?.outcome !== undefined) left -= 1;
     return { ordinal, outcome: step?.outcome };
@@ -101,15 +99,11 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
       if (outcome !== undefined) return unwrap(outcome);
       const recorded = request(ordinal, asked);
       recorded.catch(() => undefined); // the turn may be given up while the work is under way
-      try {
-        const { value } = checkJson(await work(), `the value of the step "${name}"`, MAX_PAYLOAD_BYTES);
-        say({ kind: 'worked', ordinal, ok: true, value });
-      } catch (error) {
-        say({ kind: 'worked', ordinal, ok: false, value: messageOf(error) });
-        await recorded;
-        throw error;
-      }
-      return unwrap(await recorded);
+      const { error, ...made } = await perform(name, work);
+      say({ kind: 'worked', ordinal, ...made });
+      const kept = await recorded;
+      if (!made.ok && !kept.ok) throw error;
+      return unwrap(kept);
     },
     settle({ ordinal, ok, value }) {
       open.get(ordinal)?.resolve({ ok, value });
@@ -125,6 +119,12 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
   };
 }
 
+function findChange(step: RecordedStep | undefined, request: StepRequest): StepsChanged | null {
+  if (step === undefined || step.digest === digestOf(request)) return null;
+  const now = describeStep(request).slice(0, 200);
+  return new StepsChanged(`step ${step.ordinal} was a ${step.kind} before; now the role asks for ${now}`);
+}
+
 /** The request as the host gets it; one that would not arrive there is refused, with what its call needs. */
 function checkRequest(asked: StepRequest): StepRequest {
   const { value: request } = checkJson(asked, 'the request', MAX_REQUEST_BYTES);
@@ -135,6 +135,16 @@ function checkRequest(asked: StepRequest): StepRequest {
 
 function digestOf(request: StepRequest): string {
   return createHash('sha256').update(describeStep(request)).digest('hex');
+}
+
+/** Its own work, whatever it does. */
+async function perform(name: string, work: () => unknown): Promise<Outcome & { readonly error?: unknown }> {
+  try {
+    const { value } = checkJson(await work(), `the value of the step "${name}"`, MAX_PAYLOAD_BYTES);
+    return { ok: true, value };
+  } catch (error) {
+    return { ok: false, value: messageOf(error), error };
+  }
 }
 
 function messageOf(thrown: unknown): string {
