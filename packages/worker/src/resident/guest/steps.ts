@@ -65,7 +65,6 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
   change.promise.catch(() => undefined);
   let left = recorded.filter(({ outcome }) => outcome !== undefined).length;
   let next = 0;
-
   /** The recorded outcome of the next step, if there is one. */
   const begin = (request: StepRequest): { ordinal: number; outcome: Outcome | undefined } => {
     if (aborted !== null) throw aborted;
