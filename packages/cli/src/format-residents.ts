@@ -142,7 +142,12 @@ export function formatResidents(
     bold,
     columns,
   );
-  return [...table, ...residents.flatMap((one) => describeLastWords(one, bold))];
+  const unenforced = new Set(residents.flatMap((one) => one.unenforced ?? []));
+  return [
+    ...table,
+    ...[...unenforced].flatMap((text) => ['', line`Limits that are not enforced here: ${text}`]),
+    ...residents.flatMap((one) => describeLastWords(one, bold)),
+  ];
 }
 
 /** The end of what it printed before it ended without being asked. */

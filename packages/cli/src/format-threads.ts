@@ -37,10 +37,13 @@ export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, co
 function describeBriefly({ waitsFor = [] }: ThreadRow): string {
   return waitsFor
     .map(({ kind, until }) =>
-      kind === 'ask' ? 'waits for an answer' : [kind, until].filter(isText).join(' '),
+      kind === 'ask' ? 'waits for an answer' : [nameStep(kind), until].filter(isText).join(' '),
     )
     .join('; ');
 }
+
+/** As the role writes it. */
+const nameStep = (kind: string): string => (kind === 'value' ? 'step' : kind);
 
 const isText = (word: string | undefined): word is string => word !== undefined;
 
@@ -52,7 +55,7 @@ function describeTrigger({ trigger }: ThreadRow): string {
 function describeWait({ waitsFor = [] }: ThreadRow): string {
   return waitsFor
     .map(({ kind, runIds, questionId, until }) =>
-      [kind, runIds?.join(', '), questionId, until].filter(isText).join(' '),
+      [nameStep(kind), runIds?.join(', '), questionId, until].filter(isText).join(' '),
     )
     .join('; ');
 }

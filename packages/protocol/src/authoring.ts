@@ -98,7 +98,10 @@ export interface RoleContext<Payload = unknown> {
   ): Promise<string>;
   /** Without a worker, for as long as it takes. */
   sleep(ms: number): Promise<void>;
-  /** Runs the code once and remembers its value, which must be JSON. */
+  /**
+   * Runs the code once and remembers its value, which must be JSON, or its error. While it runs, its role is not given up for
+   * another step that is open.
+   */
   step<T>(name: string, work: () => T | Promise<T>): Promise<T>;
 }
 

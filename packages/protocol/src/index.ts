@@ -46,6 +46,7 @@ export * from './resident-job.ts';
 export * from './describe-step.ts';
 export * from './resident-limits.ts';
 export * from './resident-lines.ts';
+export * from './resident-steps.ts';
 export { NOT_IN_RUN_CONFIG, RUN_CONFIG } from './run-config.ts';
 export { Cause, ComputeCause, MAX_CAUSES, ThreadTrigger } from './resident-causes.ts';
 export { ThreadEnding, ThreadId } from './resident-events.ts';

@@ -34,6 +34,7 @@ export const readGuestLine = readerOf(
     GUEST_LINES.computed,
     GUEST_LINES.undelivered,
     GUEST_LINES.step,
+    GUEST_LINES.worked,
     GUEST_LINES.turned,
     GUEST_LINES.logged,
   ]),

@@ -2,9 +2,17 @@
 
 /** The longest order. */
 export const MAX_ORDER_BYTES = 8 * 1024 * 1024;
-/** The largest JSON of a signal's payload or a thread's message, and of all messages of a thread together. */
+/** The largest JSON of a signal's payload, a thread's message or the value of a step. */
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
-export const MAX_HISTORY_BYTES = 768 * 1024;
+/** What a turn begins with: payload and messages of its thread, and the steps of the present round. */
+export const MAX_HISTORY_BYTES = 2 * 1024 * 1024;
+/** Of the name of a sense, workflow, role or step. */
+export const MAX_NAME_CHARACTERS = 128;
+export const MAX_QUESTION_CHARACTERS = 16_384;
+export const MAX_OPTIONS = 64;
+export const MAX_OPTION_CHARACTERS = 1024;
+/** Of one `wait`. */
+export const MAX_AWAITED_RUNS = 64;
 /** Signals of one compute. */
 export const MAX_SIGNALS = 64;
 /** Computes of one sense whose signals wait to be recorded: a host that records nothing stops its senses before. */

@@ -12,14 +12,15 @@ import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
 import { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
-import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
+import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
+import { RecordedStep, StepRequest } from './resident-steps.ts';
 
 export const RESIDENT_SCHEMA = 'caisson/resident-lines/1';
 
 const count = () => z.int().check(z.nonnegative());
 const ms = () => z.number().check(z.nonnegative());
 const detail = () => z.string().check(z.maxLength(8192));
-const name = () => z.string().check(z.minLength(1), z.maxLength(128));
+const name = () => z.string().check(z.minLength(1), z.maxLength(MAX_NAME_CHARACTERS));
 const computeId = name;
 /** What led to a compute, sealed by the host: the guest gives it back as it is, with what it emitted. */
 const origin = () => z.string().check(z.maxLength(64 * 1024));
@@ -36,37 +37,6 @@ export type ResidentHeader = z.infer<typeof ResidentHeader>;
 /** One result of a role. */
 export const ThreadMessage = z.object({ round: count(), role: name(), content: z.unknown() });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
-
-/** What a role asks the host to do, durably: once done, it is not done again when the role is repeated. */
-export const StepRequest = z.discriminatedUnion('kind', [
-  /** Starts a run; with `waits` the answer comes with its ending. */
-  z.object({ kind: z.literal('dispatch'), request: z.record(z.string(), z.unknown()), waits: z.boolean() }),
-  /** Waits for the endings of runs that this thread has started. */
-  z.object({ kind: z.literal('wait'), runIds: z.array(z.string()).check(z.minLength(1), z.maxLength(64)) }),
-  z.object({
-    kind: z.literal('ask'),
-    question: z.string().check(z.minLength(1), z.maxLength(16_384)),
-    options: z.optional(z.array(z.string().check(z.maxLength(1024))).check(z.maxLength(64))),
-    deadlineMs: z.optional(ms()),
-  }),
-  z.object({ kind: z.literal('sleep'), ms: ms() }),
-  /** The value of the user's own code, to be remembered. */
-  z.object({ kind: z.literal('value'), name: name(), value: z.unknown() }),
-]);
-export type StepRequest = z.infer<typeof StepRequest>;
-
-/**
- * A step that was asked for; `outcome` once it is over. A role that is repeated and comes to one without an outcome asks for
- * it again, with the same ordinal, and waits: the host carries it on and does not repeat it.
- */
-export const RecordedStep = z.object({
-  ordinal: count(),
-  kind: z.enum(['dispatch', 'wait', 'ask', 'sleep', 'value']),
-  /** sha256 of the canonical request: a role that asks for something else in its place has changed. */
-  digest: z.string(),
-  outcome: z.optional(z.object({ ok: z.boolean(), value: z.unknown() })),
-});
-export type RecordedStep = z.infer<typeof RecordedStep>;
 
 /** To the guest. */
 export const GUEST_ORDERS = {
@@ -182,6 +152,14 @@ export const GUEST_LINES = {
     signals: z.array(EmittedSignal).check(z.maxLength(MAX_SIGNALS)),
   }),
   step: z.object({ kind: z.literal('step'), id: z.string(), ordinal: count(), request: StepRequest }),
+  /** The user's own code of a step is over: with its value, or what it threw. */
+  worked: z.object({
+    kind: z.literal('worked'),
+    id: z.string(),
+    ordinal: count(),
+    ok: z.boolean(),
+    value: z.unknown(),
+  }),
   turned: z.object({
     kind: z.literal('turned'),
     id: z.string(),
@@ -227,6 +205,7 @@ export const RESIDENT_LINES = {
   computed: GUEST_LINES.computed,
   undelivered: GUEST_LINES.undelivered,
   step: GUEST_LINES.step,
+  worked: GUEST_LINES.worked,
   turned: GUEST_LINES.turned,
   logged: GUEST_LINES.logged,
   /** The worker lives, and so does its guest. Every 5 s. */

@@ -31,6 +31,8 @@ export const ResidentView = z.object({
   starts: count(),
   underWay: count(),
   memoryBytes: z.optional(count()),
+  /** Limits of the process that nothing enforces here, and why. */
+  unenforced: z.optional(z.string()),
   /** Why a file could not be loaded, by name. */
   problems: z.optional(z.record(z.string(), z.string())),
   lastEnding: z.optional(z.object({ ...ResidentEnding.shape, at: Timestamp })),
@@ -113,7 +115,7 @@ export const ThreadRow = z.object({
   ),
   /** The highest ordinal of a step of the present round that has started. */
   lastStep: z.optional(count()),
-  /** Lower ones that have not: a step that computes a value starts when it has it. */
+  /** Lower ones that have not: steps that begin together are recorded in any order. */
   skippedSteps: z.optional(z.array(count())),
   /** Time that did not count for the timeout: it slept, or a person was asked. `pausedSince` while it does. */
   pausedMs: z.optional(z.number()),

@@ -37,7 +37,7 @@ export function ThreadsSection({ rows, onChanged }: SectionProps<ThreadRow>) {
 function WaitsFor({ row: { waitsFor = [] } }: { row: ThreadRow }) {
   return waitsFor.map(({ ordinal, kind, runIds = [], until }) => (
     <div key={ordinal}>
-      {kind} {until ?? ''}
+      {kind === 'value' ? 'step' : kind} {until ?? ''}
       {runIds.map((runId) => (
         <Link key={runId} to={runPath(runId)}>
           {shortId(runId)}{' '}

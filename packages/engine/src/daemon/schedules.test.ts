@@ -255,6 +255,42 @@ test('a changed schedule begins now, an unchanged one keeps its slots', async ()
   expect(slotsOf(ledger)).toEqual(['2026-05-03T02:00:00']);
 });
 
+test('a schedule that was removed and is declared again makes up for nothing, whichever daemon removed it', async () => {
+  const { open, declare } = makePlace();
+  const clock = createManualClock(utc('2026-05-01T04:00:00'));
+  const { schedules, ledger } = open(clock);
+  const declared = await declare({ catchUp: 'latest' });
+  schedules.set([declared]);
+  schedules.set([]);
+  clock.stepWall(utc('2026-05-03T04:00:00'));
+  schedules.set([declared]);
+  await schedules.fireDue();
+  const next = open(clock);
+  next.schedules.set([]);
+  clock.stepWall(utc('2026-05-05T04:00:00'));
+  const last = open(clock);
+  last.schedules.set([declared]);
+  await last.schedules.fireDue();
+  expect(slotsOf(ledger)).toEqual([]);
+});
+
+test('a schedule that is removed while it starts a task is forgotten', async () => {
+  const { open, declare } = makePlace();
+  const clock = createManualClock(utc('2026-05-01T03:00:00') - 1000);
+  const { schedules, ledger } = open(clock);
+  const start = (): Promise<{ runId: string }> => {
+    schedules.set([]);
+    return Promise.resolve({ runId: 'run_1' });
+  };
+  schedules.set([await declare({ catchUp: 'latest', start })]);
+  clock.advance(2000);
+  await schedules.fireDue();
+  clock.stepWall(utc('2026-05-03T04:00:00'));
+  schedules.set([await declare({ catchUp: 'latest' })]);
+  await schedules.fireDue();
+  expect(slotsOf(ledger)).toEqual(['2026-05-01T03:00:00']);
+});
+
 test('a jitter moves a slot by less than itself, by the same for every daemon', async () => {
   const { open, declare } = makePlace();
   const clock = createManualClock(utc('2026-05-01T00:00:00'));

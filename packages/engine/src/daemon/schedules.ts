@@ -6,7 +6,7 @@
  * SC2  A slot that is due is on record, with what it started or why it started nothing, before the next one is looked at.
  * SC3  A slot that is found too late (the machine slept, there was no daemon, the clock was set forward) is missed. Of those
  *      that were missed the newest is fired, marked, with `catchUp: latest`; with `skip` none is.
- * SC4  Slots from before a schedule was declared, or changed, do not count.
+ * SC4  Slots from before a schedule was declared, changed, or declared again after it was removed, do not count.
  * SC5  A clock that is set back repeats nothing: what was fired stays fired.
  */
 import { createHash } from 'node:crypto';
@@ -61,7 +61,7 @@ type SlotOutcome = Started | { readonly problem: string };
 export interface Schedules {
   /** Fires what is due. One call at a time. */
   fireDue(): Promise<void>;
-  /** Replaces them; an unchanged one keeps its slots. */
+  /** Replaces them; an unchanged one keeps its slots, and one that is gone is forgotten. */
   set(schedules: readonly Schedule[]): void;
   list(): ScheduleView[];
 }
@@ -107,6 +107,8 @@ export function createSchedules(rooms: ScheduleRooms): Schedules {
     );
     return { schedule, known, settledMs, nextMs: schedule.times.next(settledMs) };
   };
+  const isDeclared = ({ schedule: { name } }: Entry): boolean =>
+    entries.some((other) => other.schedule.name === name);
   return {
     async fireDue() {
       const nowMs = clock.wallMs();
@@ -119,11 +121,15 @@ export function createSchedules(rooms: ScheduleRooms): Schedules {
           const due = findDue(entry, nowMs, rooms.seed);
           if (due === null) break;
           if (due.isFired) entry.known = await fire(rooms, entry, due);
+          if (due.isFired && isDeclared(entry)) rooms.ledger.kv.set(SPACE, entry.schedule.name, entry.known);
           settle(entry, due.slotMs);
         }
       }
     },
     set(schedules) {
+      const names = new Set(schedules.map(({ name }) => name));
+      for (const { key } of rooms.ledger.kv.list(SPACE))
+        if (!names.has(key)) rooms.ledger.kv.delete(SPACE, key); // SC4
       entries = schedules.map(open);
     },
     list: () =>
@@ -168,9 +174,7 @@ async function fire(rooms: ScheduleRooms, { schedule, known }: Entry, due: Due):
   const outcome = await schedule.start({ slot, key, isCatchUp: due.isCatchUp }).catch(toProblem);
   const data = { schedule: name, slot, isCatchUp: due.isCatchUp, ...describeOutcome(outcome) };
   await rooms.recorder.of(null).append('schedule.fired', data, { ...NO_ATTEMPT, id: key });
-  const next: Known = { ...known, last: { slot, isCatchUp: due.isCatchUp, ...outcome } };
-  rooms.ledger.kv.set(SPACE, name, next);
-  return next;
+  return { ...known, last: { slot, isCatchUp: due.isCatchUp, ...outcome } };
 }
 
 function describeOutcome(outcome: SlotOutcome): Partial<DataOf<'schedule.fired'>> {

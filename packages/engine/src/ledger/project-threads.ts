@@ -90,10 +90,15 @@ function waitingFor(row: ThreadRow, open: readonly OpenStep[], at: string): Thre
   const isPaused = open.some(({ kind }) => PAUSING.has(kind));
   return definedOnly<ThreadRow>({
     ...row,
-    status: open.length === 0 ? 'running' : 'waiting',
+    status: open.length === 0 || open.some(isOwnWork) ? 'running' : 'waiting',
     waitsFor: open.length === 0 ? undefined : [...open],
     ...(isPaused ? { pausedSince: row.pausedSince ?? at } : endPause(row, at)),
   });
+}
+
+/** The role itself makes a value. */
+function isOwnWork({ kind }: OpenStep): boolean {
+  return kind === 'value';
 }
 
 /** A clock may be set back: a pause is never negative. */

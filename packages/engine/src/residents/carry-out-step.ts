@@ -42,7 +42,7 @@ export async function carryOut(
     case 'dispatch':
       return dispatchRun(rooms, carried, signal);
     case 'value':
-      return { ok: false, value: 'the value was not recorded' };
+      return null; // its role does
   }
 }
 
@@ -88,13 +88,13 @@ async function awaitRuns(
       ),
     ),
   );
-  return signal.aborted ? [] : Promise.all(runIds.map((runId) => describeEnded(rooms, runId)));
+  return signal.aborted ? [] : Promise.all(runIds.map((runId) => describeEnded(rooms, runId, runIds.length)));
 }
 
 /** What cannot be read of it any more (it was forgotten, or is damaged) does not stop the thread. */
-async function describeEnded(rooms: StepRooms, runId: string): Promise<EndedRun> {
+async function describeEnded(rooms: StepRooms, runId: string, runs: number): Promise<EndedRun> {
   try {
-    return toEndedRun(rooms.ledger, await rooms.describeRun(runId));
+    return toEndedRun(rooms.ledger, await rooms.describeRun(runId), runs);
   } catch {
     const row = rooms.ledger.run(runId);
     const failure = row?.failure === undefined ? undefined : { ...row.failure };

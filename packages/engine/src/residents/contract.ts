@@ -12,8 +12,8 @@
  * RE2  At most one worker of a key gets work. A second one exists only for a changed plan: while the new version is tried, or
  *      while the old one finishes what is under way. After a crash the next one starts when nothing of the one before is left.
  * RE3  What was sent to a worker gets exactly one answer. If the worker ends first, the work fails as `crashed` or is sent
- *      again, as its kind says: a compute once more, a turn from its recorded steps.
- * RE4  The crash limit counts ends that nobody asked for; `ready` does not reset it. A blocked or unloadable key gets no work.
+ *      again, as its kind says: a compute once more after a crash, a turn from its recorded steps.
+ * RE4  The crash limit counts ends that nobody asked for; neither `ready` nor a restart resets it. A blocked or unloadable key gets no work.
  * RE5  A worker that is silent longer than its plan allows is killed from outside. So is one that is not ready in time.
  * RE6  A declared key costs no process before its first work.
  * RE7  What a compute changes and what it emits is one unit: both take effect when it returned, or neither does. A signal takes
@@ -50,6 +50,8 @@ export interface ResidentProcess {
   /** The id of this start. */
   readonly resident: string;
   readonly pid: number;
+  /** Its limits that nothing enforces here, and why; null when all are. */
+  readonly unenforced: string | null;
   /** Resolves when the order is taken: a worker that does not read slows its sender. False once it has ended. */
   send(order: ResidentOrder): Promise<boolean>;
   /** Everything that the worker says, checked, in order. One listener, set in the same turn as the start resolved. */
@@ -70,6 +72,8 @@ export interface ComputeOutcome {
   readonly durationMs: number;
   readonly signals: readonly { readonly name: string; readonly payload: unknown }[];
   readonly failure?: GuestFailure;
+  /** It was not made: too many signals wait. */
+  readonly dropped?: 'overflow';
 }
 
 /** What a compute emitted, and why it was made. */
@@ -102,7 +106,7 @@ export interface WorkerRuntime {
   declare(plan: ResidentPlan, options: { readonly isKept: boolean }): void;
   /** No longer served: drained and forgotten. */
   withdraw(key: string): Promise<void>;
-  /** One compute, now. Repeated once when its worker ends; see RE3. */
+  /** One compute, now. Repeated when its worker ends; see RE3. */
   compute(
     key: string,
     order: Omit<Extract<ResidentOrder, { kind: 'compute' }>, 'kind' | 'id' | 'origin'> & {
@@ -113,14 +117,15 @@ export interface WorkerRuntime {
   /** What this compute emitted is recorded: its worker, if there is one, forgets it. */
   delivered(key: string, sense: string, computeId: string): void;
   /**
-   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never. When its worker ends, or its
+   * One turn; `onStep` gets each step that the role asks for, which is answered later, or never, and the value of each that is
+   * its own work. When its worker ends, or its
    * key is blocked or cannot be loaded, the turn fails as `crashed`, and it is `interrupted` when the host ended the worker
    * (`evict`, `restart`, a `drain` beyond its limit): it is not sent again here, because the next order has other steps.
    */
   turn(
     key: string,
     order: Omit<Extract<ResidentOrder, { kind: 'turn' }>, 'kind' | 'id'>,
-    onStep: (step: Extract<ResidentLine, { kind: 'step' }>) => void,
+    onStep: (step: Extract<ResidentLine, { kind: 'step' | 'worked' }>) => void,
   ): RunningTurn;
   /** Starts its worker, if it has none; after a crash when its delay is over. False when there is no such key, or it takes no work. */
   start(key: string): Promise<boolean>;

@@ -125,7 +125,8 @@ function joinSenses(
     const { name, signalId, payload, causes } = signal;
     const cause = { kind: 'signal', name, signalId, payload } as const;
     const chain = [...causes, { signalId, name, sense: signal.sense }];
-    const { failure } = await senses.request(sense, cause, chain);
+    const { failure, dropped } = await senses.request(sense, cause, chain);
+    if (dropped !== undefined) return { dropped };
     const group = settings().senses.find((other) => other.name === sense)?.group ?? '';
     const state = runtime.view(keyOfGroup(group))?.state;
     return failure !== undefined && (state === 'blocked' || state === 'unloadable')

@@ -96,7 +96,7 @@ class FakeTurn implements RunningTurn {
         })) as string,
       sleep: async (ms) => void (await this.#step({ kind: 'sleep', ms })),
       step: async <T>(name: string, work: () => T | Promise<T>) =>
-        (await this.#step({ kind: 'value', name, value: null }, work)) as T,
+        (await this.#step({ kind: 'value', name }, work)) as T,
     };
   }
 
@@ -112,10 +112,17 @@ class FakeTurn implements RunningTurn {
   }
 
   async #ask(ordinal: number, request: StepRequest, work?: () => unknown): Promise<Outcome> {
-    const asked = request.kind === 'value' ? { ...request, value: await work?.() } : request;
     const answer = Promise.withResolvers<Outcome>();
     this.#waiting.set(ordinal, answer);
-    if (!this.#isOver) this.#onStep({ kind: 'step', id: 'turn', ordinal, request: asked });
+    const say: OnStep = (line) => void (this.#isOver || this.#onStep(line));
+    say({ kind: 'step', id: 'turn', ordinal, request });
+    if (work !== undefined) {
+      const how = { kind: 'worked', id: 'turn', ordinal } as const;
+      await (async () => work())().then(
+        (value) => say({ ...how, ok: true, value: value ?? null }),
+        (error: Error) => say({ ...how, ok: false, value: error.message }),
+      );
+    }
     return answer.promise;
   }
 }

@@ -67,3 +67,24 @@ test('endings that happen while the feed fails start senses when it works again'
   stop();
   real.stop();
 });
+
+test('an ending that cannot be delivered now is delivered later, with one warning', async () => {
+  const { clock, ledger, broken, feed, real, advance, endRun } = openPlace();
+  broken.is = false;
+  const warnings: string[] = [];
+  const outage = { left: 2 };
+  const ended = Promise.withResolvers<unknown>();
+  const stop = followRunEndings({
+    ...{ clock, ledger, feed, warn: (message: string) => void warnings.push(message) },
+    onEnded(run) {
+      if (outage.left-- > 0) throw new Error('the ledger cannot be read');
+      return Promise.resolve(run).then(ended.resolve);
+    },
+  });
+  await endRun();
+  for (const ms of [0, 1000, 2000]) await advance(ms);
+  expect(await ended.promise).toEqual({ runId: RUN, status: 'done' });
+  expect(warnings).toEqual([`the ending of ${RUN} is delivered later: the ledger cannot be read`]);
+  stop();
+  real.stop();
+});

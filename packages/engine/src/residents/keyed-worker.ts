@@ -127,14 +127,13 @@ export class KeyedWorker {
   }
 
   async restart(): Promise<void> {
-    this.reset({ isBlockKept: true });
+    if (this.#state.kind === 'unloadable') this.#state = IDLE;
     await endWorkers(this.#workers, (worker) => worker.kill());
     this.#endWait();
     this.#goOn({ isNeeded: true });
   }
 
-  reset({ isBlockKept = false } = {}): void {
-    if (this.#state.kind === 'blocked' && isBlockKept) return;
+  reset(): void {
     this.#crashes.clear();
     if (this.#state.kind === 'blocked' || this.#state.kind === 'unloadable') this.#state = IDLE;
   }
@@ -244,7 +243,7 @@ export class KeyedWorker {
   }
 
   #sendAgain(work: Work, ending: ResidentEnding): void {
-    if (this.#closed === null && isRepeated(work)) this.submit(work); // RE3
+    if (this.#closed === null && isRepeated(work, ending)) this.submit(work); // RE3
     else loseWork(work, ending);
   }
 }

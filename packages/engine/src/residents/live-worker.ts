@@ -66,7 +66,7 @@ export class LiveWorker {
     this.ended = this.#live();
   }
 
-  get process(): Pick<ResidentProcess, 'pid' | 'resident'> | null {
+  get process(): Pick<ResidentProcess, 'pid' | 'resident' | 'unenforced'> | null {
     return this.#process;
   }
 
@@ -177,7 +177,8 @@ export class LiveWorker {
       case 'computed':
       case 'turned':
         return this.#settle(line);
-      case 'step': {
+      case 'step':
+      case 'worked': {
         const work = this.#sent.find(line.id);
         if (work?.kind === 'turn') work.onStep(line);
         return;

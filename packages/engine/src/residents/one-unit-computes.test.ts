@@ -74,6 +74,41 @@ it.each([
   expect((await second.compute('fails')).signals).toEqual([RED]);
 });
 
+it('that its signals are recorded costs a sense nothing while another one of its group holds the database', async () => {
+  const { starter, plan } = await openStarter();
+  const emits = `export default { compute({ emit, cause }) { if (cause.kind === 'user') emit('red', 1); } };`;
+  const holds = `export default { async compute({ state, signal, log }) {
+    state.set('isHeld', true);
+    log('held');
+    await new Promise((end) => signal.addEventListener('abort', end));
+  } };`;
+  const group = plan('senses', { emits, holds });
+  const first = await startResident(starter, group);
+  const [one, two] = ['compute_1', 'compute_2'].map((computeId) => ({ ...computeOrder('emits'), computeId }));
+  if (one === undefined || two === undefined) throw new Error('there are two');
+  await first.process.send(one);
+  await first.next('computed', ({ id }) => id === one.id);
+  const holding = computeOrder('holds');
+  await first.process.send(holding);
+  await first.next('logged', ({ text }) => text === 'held');
+  await first.process.send({ kind: 'delivered', name: 'emits', computeIds: ['compute_1'] });
+  const looks = { ...computeOrder('emits', 4000), cause: { kind: 'interval' } } as const;
+  await first.process.send(looks);
+  expect(await first.next('computed', ({ id }) => id === looks.id)).not.toHaveProperty('failure');
+  await first.process.send({ kind: 'abandon', id: holding.id, why: 'enough', graceMs: 5000 });
+  await first.next('computed', ({ id }) => id === holding.id);
+  await first.process.send(two);
+  await first.next('computed', ({ id }) => id === two.id);
+  await first.process.send({ kind: 'delivered', name: 'emits', computeIds: ['compute_2'] });
+  await first.process.send({ ...looks, id: 'last', computeId: 'last' });
+  await first.next('computed', ({ id }) => id === 'last'); // it has read the order before this one
+  first.process.kill();
+  await first.ended;
+  const second = await startResident(starter, group);
+  await second.next('ready');
+  expect(undelivered(second)).toEqual([]);
+});
+
 it('what a compute sets by a pragma is a part of it', async () => {
   const { starter, plan } = await openStarter();
   const pragma = `export default { compute({ state, emit, cause }) {

@@ -1,5 +1,5 @@
 /** What is recorded when a role asks for a step. */
-import { MAX_PAYLOAD_BYTES, type DataOf, type RecordedStep, type StepRequest } from '@caisson/protocol';
+import { type DataOf, type RecordedStep, type StepRequest } from '@caisson/protocol';
 import type { Clock } from '@caisson/ground';
 import type { Ledger, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId, createRunId } from '../platform/index.ts';
@@ -36,9 +36,7 @@ export function planStep(
   const refused = (value: string): PlannedStep => ({ data: base, also: [], outcome: { ok: false, value } });
   switch (kind) {
     case 'value':
-      return sizeOf(request.value) > MAX_PAYLOAD_BYTES
-        ? refused(`the value of "${request.name}" is larger than ${MAX_PAYLOAD_BYTES} bytes`)
-        : { data: base, also: [], outcome: { ok: true, value: request.value ?? null } };
+      return { data: base, also: [] };
     case 'sleep':
       return { data: { ...base, until: afterMs(request.ms) }, also: [] };
     case 'ask':

@@ -25,6 +25,11 @@ const FLOW = `
       big: () => 'x'.repeat(70_000),
       exits() { process.exit(1); },
       async waits({ sleep }) { await sleep(1e9); },
+      async polls({ step, sleep }) {
+        const poll = step('poll', () => new Promise((end) => setTimeout(() => end('polled'), 500)));
+        return Promise.race([sleep(1e9), poll]);
+      },
+      async breaks({ step }) { await step('breaks', () => { throw new Error('own error'); }); },
       async misuses({ ask }) { await ask({ question: 'ok?' }); },
     },
   });`;
@@ -60,6 +65,9 @@ const outcomeOf = async (resident: Resident, id: string): Promise<unknown> =>
 const stepOf = (resident: Resident, id: string, ordinal: number) =>
   resident.next('step', (line) => line.id === id && line.ordinal === ordinal);
 
+const workedOf = (resident: Resident, id: string, ordinal: number) =>
+  resident.next('worked', (line) => line.id === id && line.ordinal === ordinal);
+
 const record = (ordinal: number, request: StepRequest, value?: unknown): RecordedStep => ({
   ordinal,
   kind: request.kind,
@@ -73,7 +81,8 @@ it('a role asks for steps, gets their outcomes, and makes its message', async ()
   const resident = await open();
   const order = turnOrder('fix');
   await resident.process.send(order);
-  expect((await stepOf(resident, order.id, 0)).request).toEqual({ kind: 'value', name: 'at', value: 7 });
+  expect((await stepOf(resident, order.id, 0)).request).toEqual({ kind: 'value', name: 'at' });
+  expect(await workedOf(resident, order.id, 0)).toMatchObject({ ok: true, value: 7 });
   await resident.process.send({ kind: 'step-done', id: order.id, ordinal: 0, ok: true, value: 7 });
   expect((await stepOf(resident, order.id, 1)).request).toEqual(DISPATCH);
   await resident.process.send({
@@ -100,7 +109,7 @@ it('a role asks for steps, gets their outcomes, and makes its message', async ()
 
 it('recorded outcomes are replayed in silence; a step without one is asked for again', async () => {
   const resident = await open();
-  const value = record(0, { kind: 'value', name: 'at', value: null }, 7);
+  const value = record(0, { kind: 'value', name: 'at' }, 7);
   const replayed = turnOrder('fix', { steps: [value, record(1, DISPATCH, { status: 'failed' })] });
   await resident.process.send(replayed);
   expect(await outcomeOf(resident, replayed.id)).toMatchObject({
@@ -159,16 +168,66 @@ it('the error of a step is thrown in the role', async () => {
   });
 });
 
-it('a call with the wrong argument fails its role, with what it needs', async () => {
-  const { starter, plan } = await openStarter();
-  const resident = await startResident(starter, plan('workflow', { flow: FLOW }));
-  await resident.next('ready');
-  const order = turnOrder('misuses');
+it('the error of its own work is that of its step, once the host has recorded it', async () => {
+  const resident = await open();
+  const order = turnOrder('breaks');
   await resident.process.send(order);
-  const { outcome } = await resident.next('turned', ({ id }) => id === order.id);
-  const detail = expect.stringContaining('needs a text as its question') as string;
-  expect(outcome).toMatchObject({ kind: 'failed', role: 'misuses', failure: { detail } });
+  const { ok, value } = await workedOf(resident, order.id, 0);
+  expect([ok, value]).toEqual([false, 'own error']);
+  await resident.process.send({ kind: 'step-done', id: order.id, ordinal: 0, ok, value });
+  expect(await outcomeOf(resident, order.id)).toMatchObject({
+    failure: { kind: 'threw', detail: expect.stringContaining('own error') },
+  });
 });
+
+it('a call that the host would not take fails its role at once, with what it needs', async () => {
+  const { starter, plan } = await openStarter();
+  const calls = {
+    shape: `ask({ question: 'ok?' })`,
+    question: `ask('x'.repeat(16_385))`,
+    options: `ask('which?', { options: Array.from({ length: 65 }, String) })`,
+    option: `ask('which?', { options: ['x'.repeat(1025)] })`,
+    word: `ask('which?', { options: [1] })`,
+    past: `ask('which?', { deadlineMs: -1 })`,
+    never: `ask('which?', { deadlineMs: NaN })`,
+    sleep: `sleep(Infinity)`,
+    runs: `wait(Array.from({ length: 65 }, String))`,
+    nothing: `wait([])`,
+    step: `step('x'.repeat(129), () => 1)`,
+    unnamed: `step('', () => 1)`,
+    ['r'.repeat(129)]: '1',
+  };
+  const roles = Object.entries(calls).map(
+    ([name, call]) => `${name}: ({ ask, sleep, wait, step }) => ${call}`,
+  );
+  const flow = `export default { route: ({ payload }) => payload, roles: { ${roles.join(', ')} } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  const found: Record<string, string> = {};
+  for (const payload of Object.keys(calls)) {
+    const order = { ...turnOrder(''), payload };
+    await resident.process.send(order);
+    const { outcome } = await resident.next('turned', ({ id }) => id === order.id);
+    if (outcome.kind === 'failed' && outcome.failure.kind === 'invalid')
+      found[payload] =
+        /needs (a text as its question|a number of|a list of|a name)|of a role/.exec(
+          outcome.failure.detail,
+        )?.[0] ?? '';
+  }
+  const ask = 'needs a text as its question';
+  const wait = 'needs a list of';
+  expect(found).toEqual({
+    ...{ shape: ask, question: ask, options: ask, option: ask, word: ask, past: ask, never: ask },
+    ...{
+      sleep: 'needs a number of',
+      runs: wait,
+      nothing: wait,
+      step: 'needs a name',
+      unnamed: 'needs a name',
+    },
+    ['r'.repeat(129)]: 'of a role',
+  });
+  expect(resident.lines.filter(({ kind }) => kind === 'step')).toEqual([]);
+}, 20_000);
 
 it('a turn that is given up is ended, also in a loop, and the others go on', async () => {
   const resident = await open();
@@ -274,6 +333,50 @@ it('a turn for which no thread can be started waits until another one is over', 
   expect(await outcomeOf(resident, other.id)).toMatchObject({ content: 'made' });
 }, 30_000);
 
+it('a turn whose file does not load any more has crashed: its role has not begun', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `import { existsSync, writeFileSync } from 'node:fs';
+    const mark = process.env.CAISSON_STATE + '/mark';
+    if (existsSync(mark)) throw new Error('not now');
+    export default { route: () => 'role', roles: { role: () => writeFileSync(mark, '') } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  for (const order of [turnOrder(''), turnOrder('')]) await resident.process.send(order);
+  const outcomes = [await outcomeOf(resident, `t${turns - 1}`), await outcomeOf(resident, `t${turns}`)];
+  expect(outcomes).toContainEqual({ kind: 'message', role: 'role', content: null });
+  const again = turnOrder('');
+  await resident.process.send(again);
+  const detail = expect.stringContaining('not now') as unknown;
+  expect(await outcomeOf(resident, again.id)).toEqual({
+    kind: 'failed',
+    failure: { kind: 'crashed', detail },
+  });
+});
+
+it('a guest in which no thread can be started any more ends, with what an earlier turn left in it', async () => {
+  const { starter, plan } = await openStarter();
+  // Takes each place that a thread leaves.
+  const fill = `const { spawn } = require('node:child_process');
+    setInterval(() => spawn('sleep', ['600']).on('error', () => {}), 5);`;
+  const flow = `import { spawn } from 'node:child_process';
+  export default { route: () => 'role', roles: { async role({ payload }) {
+    if (payload !== 'fills') return;
+    spawn(process.execPath, ['-e', ${JSON.stringify(fill)}], { stdio: 'ignore', detached: true }).unref();
+    for (let isFull = false; !isFull; )
+      isFull = await new Promise((resolve) =>
+        spawn('sleep', ['0.1']).once('exit', () => resolve(false)).once('error', () => resolve(true)));
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }, { limits: PIDS }));
+  for (let payload: string | null = 'fills'; ; payload = null) {
+    const order = { ...turnOrder(''), payload };
+    if (!(await resident.process.send(order))) break;
+    if (await outcomeOf(resident, order.id).then(isFailed, () => true)) break;
+  }
+  expect((await resident.ended).stderrTail).toContain('no thread can be started for a turn');
+  expect(resident.lines.filter((line) => line.kind === 'turned' && isFailed(line.outcome))).toEqual([]);
+}, 30_000);
+
+const isFailed = (outcome: unknown): boolean => (outcome as { kind: string }).kind === 'failed';
+
 it('stop waits for turns that do something, up to the grace, and not for one that waits for a step', async () => {
   const waiting = await open();
   const wait = turnOrder('waits');
@@ -281,6 +384,13 @@ it('stop waits for turns that do something, up to the grace, and not for one tha
   await stepOf(waiting, wait.id, 0);
   await waiting.process.send({ kind: 'stop', graceMs: 60_000 });
   expect((await waiting.ended).why).toBe('stopped');
+  const polling = await open();
+  const poll = turnOrder('polls');
+  await polling.process.send(poll);
+  await stepOf(polling, poll.id, 1);
+  await polling.process.send({ kind: 'stop', graceMs: 60_000 });
+  expect(await workedOf(polling, poll.id, 0)).toMatchObject({ ok: true, value: 'polled' });
+  expect((await polling.ended).why).toBe('stopped');
   const busy = await open();
   await busy.process.send(turnOrder('loops'));
   await busy.process.send({ kind: 'stop', graceMs: 300 });

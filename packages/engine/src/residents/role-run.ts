@@ -3,8 +3,9 @@ import { definedOnly, type DispatchResult, type EndedRun, type RoleRun } from '@
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
-/** A reply is cut to this, so that a history holds many. */
+/** A reply is cut to this, so that a history holds many; those of one `wait` have this together. */
 const MAX_REPLY_CHARACTERS = 32_768;
+const MAX_REPLIES_CHARACTERS = 262_144;
 
 const FIELDS: Readonly<Record<keyof RoleRun, true>> = {
   task: true,
@@ -29,16 +30,18 @@ export function parseRoleRun(asked: Readonly<Record<string, unknown>>): Dispatch
   return parseRequest(asked);
 }
 
+/** `runs`: how many are waited for together. */
 export function toEndedRun(
   ledger: Pick<Ledger, 'read'>,
   { runId, status, reply, failure, asked, branch }: DispatchResult,
+  runs: number,
 ): EndedRun {
-  const isCut = reply.length > MAX_REPLY_CHARACTERS;
+  const longest = Math.min(MAX_REPLY_CHARACTERS, Math.floor(MAX_REPLIES_CHARACTERS / runs));
   const captures = ledger.read({ runId, types: ['capture.done'] });
   return definedOnly<EndedRun>({
     runId,
     status,
-    reply: isCut ? `${reply.slice(0, MAX_REPLY_CHARACTERS)}…` : reply,
+    reply: reply.length > longest ? `${reply.slice(0, longest)}…` : reply,
     failure: failure === undefined ? undefined : { reason: failure.reason, detail: failure.detail },
     question: asked?.question,
     branch: branch?.name,

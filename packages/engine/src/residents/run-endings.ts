@@ -1,12 +1,13 @@
 /** Endings of runs, whichever process recorded them, from where the last daemon was. */
 import { isEnding, statusOfEnding, TERMINAL_TYPES } from '@caisson/protocol';
 import type { EventFeed, PublishedEvent } from '../ledger/index.ts';
+import { deliverUntilDone } from './deliver-until-done.ts';
 import { DeliveryCursor, type DeliveryCursorOptions } from './delivery-cursor.ts';
 import { followFeed } from './follow-feed.ts';
 
 export interface RunEndingsOptions extends DeliveryCursorOptions {
   readonly feed: Pick<EventFeed, 'read'>;
-  /** Resolves when all that it caused is done; null when it causes nothing. */
+  /** Resolves when all that it caused is done; null when it causes nothing. One that fails is asked again. */
   onEnded(run: { readonly runId: string; readonly status: string }): Promise<unknown> | null;
 }
 
@@ -15,11 +16,16 @@ export function followRunEndings(options: RunEndingsOptions): () => void {
   const cursor = new DeliveryCursor(options, 'run-endings');
   const closing = new AbortController();
   const deliver = async (offset: number, runId: string, status: string): Promise<void> => {
-    const caused = options.onEnded({ runId, status });
-    if (caused === null) return cursor.skip(offset);
+    let isCause = true;
+    const cause = async (): Promise<void> => {
+      const caused = options.onEnded({ runId, status });
+      isCause = caused !== null;
+      await caused;
+    };
     cursor.begin(offset);
-    await caused;
-    if (!closing.signal.aborted) cursor.end(offset);
+    if (!(await deliverUntilDone(options, `the ending of ${runId}`, cause, closing.signal))) return;
+    if (isCause) cursor.end(offset);
+    else cursor.skip(offset);
   };
   const onEvent = (event: PublishedEvent): void => {
     if (!isEnding(event) || event.runId === null || cursor.isDelivered(event.offset)) return;

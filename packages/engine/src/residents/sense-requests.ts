@@ -1,4 +1,4 @@
-/** Requests for computes of one sense that wait: what comes together becomes one compute. */
+/** Requests for computes of one sense that wait, and which of them become one compute. */
 import { MAX_COVERED, type Cause, type ComputeCause } from '@caisson/protocol';
 import type { ComputeOutcome, SenseTrigger } from './contract.ts';
 
@@ -18,9 +18,13 @@ export interface PlannedCompute {
   /** Computes that it makes unnecessary, its own included. */
   covers: readonly string[];
   readonly settles: ((outcome: ComputeOutcome) => void)[];
+  /** Whether a person waits for it. */
+  isUrgent: boolean;
 }
 
-/** A person who asks for so many computes at once gets one for the rest. */
+/** Each of them brings something of its own, which a compute for several would not see. */
+const OWN: ReadonlySet<ComputeCause['kind']> = new Set(['user', 'signal', 'run']);
+/** A person who asks for so many computes at once gets one for the rest; a signal is dropped. */
 const MAX_WAITING = 1000;
 const MAX_PATHS = 256;
 /** Joined causes are no chain, so that they must leave room below the limit of its depth. */
@@ -28,19 +32,31 @@ const MAX_JOINED_CAUSES = 8;
 /** A later one gives way: the chain of a signal must not be lost. */
 const ORDER = ['signal', 'run', 'files', 'user', 'interval'];
 
-/**
- * Requests of the sense's own triggers become one. A request of a person is a compute of its own, unless the sense has a
- * throttle.
- */
-export function addRequest(waiting: PlannedCompute[], request: ComputeRequest, isThrottled: boolean): void {
-  const { cause, causes, computeId, settle } = request;
+/** With a throttle all requests become one; without, changes of files and intervals do. False: there is no room for it. */
+export function addRequest(
+  waiting: PlannedCompute[],
+  request: ComputeRequest,
+  isThrottled: boolean,
+): boolean {
+  const isFull = waiting.length >= MAX_WAITING;
+  const isOwn = !isThrottled && OWN.has(request.cause.kind);
+  if (isOwn && isFull && request.cause.kind === 'signal') return false;
+  const isJoined = (other: PlannedCompute): boolean => isThrottled || isOwn || !OWN.has(other.cause.kind);
+  const planned = isOwn && !isFull ? undefined : waiting.find(isJoined);
+  if (planned === undefined) waiting.push(planOf(request));
+  else join(planned, request);
+  return true;
+}
+
+function planOf({ cause, causes, computeId, settle }: ComputeRequest): PlannedCompute {
   const covers = computeId === null ? [] : [computeId];
-  const isOwn = cause.kind === 'user' && !isThrottled && waiting.length < MAX_WAITING;
-  const planned = isOwn
-    ? undefined
-    : waiting.find((other) => isThrottled || waiting.length >= MAX_WAITING || other.cause.kind !== 'user');
-  if (planned === undefined) return void waiting.push({ cause, causes, covers, settles: [settle] });
-  planned.settles.push(settle);
+  return { cause, causes, covers, settles: [settle], isUrgent: cause.kind === 'user' };
+}
+
+function join(planned: PlannedCompute, request: ComputeRequest): void {
+  const { cause, causes, covers, settles, isUrgent } = planOf(request);
+  planned.settles.push(...settles);
+  planned.isUrgent ||= isUrgent;
   planned.covers = [...planned.covers, ...covers].slice(-MAX_COVERED);
   const isLater = ORDER.indexOf(cause.kind) <= ORDER.indexOf(planned.cause.kind);
   planned.causes = isLater ? joinCauses(planned.causes, causes) : joinCauses(causes, planned.causes);

@@ -110,7 +110,7 @@ test('after the machine slept there is one compute, not one for each missed time
   expect(computes.length).toBe(2);
 });
 
-test('one compute at a time: a time that comes meanwhile is skipped, and triggers become one', async () => {
+test('one compute at a time: a time that comes meanwhile is skipped, and changes of files become one', async () => {
   const { senses, computes, kinds, advance } = openSenses(false);
   senses.set([sense('a', { intervalMs: 1000 })]);
   await advance(1000);
@@ -129,8 +129,10 @@ test('one compute at a time: a time that comes meanwhile is skipped, and trigger
   computes[1]?.end();
   await settle();
   computes[2]?.end();
+  await settle();
+  computes[3]?.end();
   await Promise.all(requests);
-  expect(kinds()).toEqual(['interval', 'files', 'signal']);
+  expect(kinds()).toEqual(['interval', 'files', 'signal', 'files']);
 });
 
 test('each request of a person is a compute of its own, in order', async () => {
@@ -144,13 +146,54 @@ test('each request of a person is a compute of its own, in order', async () => {
 test('a throttle makes one compute of what comes within it, and everyone gets its outcome', async () => {
   const { senses, computes, advance } = openSenses();
   senses.set([sense('a', { throttleMs: 10_000 })]);
-  await senses.request('a', { kind: 'user' });
-  const outcomes = Array.from({ length: 5 }, () => senses.request('a', { kind: 'user' }));
+  const ask = () => senses.request('a', { kind: 'files', paths: ['x'] });
+  await ask();
+  const outcomes = Array.from({ length: 5 }, ask);
   await advance(9999);
   expect(computes.length).toBe(1);
   await advance(1);
   expect((await Promise.all(outcomes)).length).toBe(5);
   expect(computes.length).toBe(2);
+});
+
+test('a person who asks waits for no throttle, and what waits for it is computed with that', async () => {
+  const { senses, computes, advance } = openSenses();
+  senses.set([sense('a', { throttleMs: 600_000 })]);
+  await senses.request('a', { kind: 'user' });
+  const files = senses.request('a', { kind: 'files', paths: ['x'] });
+  expect(computes.length).toBe(1);
+  await Promise.all([senses.request('a', { kind: 'user' }), files]);
+  await advance(599_999);
+  expect(computes.length).toBe(2);
+});
+
+const redOf = (n: number) =>
+  ({ kind: 'signal', name: n % 2 === 0 ? 'green' : 'red', signalId: `signal_${n}`, payload: n }) as const;
+
+test('without a throttle each signal and each ending of a run is a compute of its own, in order', async () => {
+  const { senses, computes } = openSenses();
+  senses.set([sense('a', { intervalMs: 1000 })]);
+  const run = (runId: string) => senses.request('a', { kind: 'run', runId, status: 'error' });
+  const files = (path: string) => senses.request('a', { kind: 'files', paths: [path] });
+  const signals = [1, 2, 3].map((n) => senses.request('a', redOf(n)));
+  await Promise.all([...signals, files('x'), run('run_a'), run('run_b'), files('y')]);
+  expect(computes.map(({ cause }) => cause)).toEqual([
+    ...[1, 2, 3].map(redOf),
+    { kind: 'files', paths: ['x', 'y'] },
+    { kind: 'run', runId: 'run_a', status: 'error' },
+    { kind: 'run', runId: 'run_b', status: 'error' },
+  ]);
+});
+
+test('a signal for which there is no room is dropped, and its sender learns it', async () => {
+  const { senses, computes } = openSenses();
+  senses.set([sense('a')]);
+  const outcomes = await Promise.all(Array.from({ length: 1003 }, (_, n) => senses.request('a', redOf(n))));
+  expect(computes.length).toBe(1001);
+  expect(outcomes.map(({ dropped }) => dropped)).toEqual([
+    ...Array<undefined>(1001).fill(undefined),
+    ...Array<string>(2).fill('overflow'),
+  ]);
 });
 
 test('the next compute begins when the signals of the one before are recorded', async () => {

@@ -1,8 +1,8 @@
 /**
  * When senses compute.
  *
- * SE1  A sense computes once at a time, and not more often than its throttle allows.
- * SE2  What asks for a compute while it cannot begin becomes one compute (sense-requests.ts).
+ * SE1  A sense computes once at a time, and not more often than its throttle allows, unless a person asks.
+ * SE2  What asks for a compute while it cannot begin waits; with a throttle it becomes one compute (sense-requests.ts).
  * SE3  An interval counts from the declaration. Times that were missed, while it computed or while the machine slept, are not
  *      made up for.
  * SE4  There is one timer, for what is due next.
@@ -93,14 +93,13 @@ class TimedSenses implements Senses {
 
   request(...[sense, cause, causes = []]: Parameters<Senses['request']>): Promise<ComputeOutcome> {
     const entry = this.#entries.get(sense);
-    if (entry === undefined || this.#isStopped) {
-      const why = this.#isStopped ? 'residents are stopped' : `${sense} is not configured`;
+    const why = this.#isStopped ? 'residents are stopped' : `${sense} is not configured`;
+    if (entry === undefined || this.#isStopped)
       return Promise.resolve(failed({ kind: 'aborted', detail: why }));
-    }
     return new Promise((settle) => {
       const asked = { cause, causes, computeId: findComputeId(sense, cause), settle };
-      addRequest(entry.waiting, asked, entry.settings.throttleMs > 0);
-      this.#begin(entry);
+      if (addRequest(entry.waiting, asked, entry.settings.throttleMs > 0)) this.#begin(entry);
+      else settle({ ...failed({ kind: 'aborted', detail: 'too many signals wait' }), dropped: 'overflow' });
     });
   }
 
@@ -167,7 +166,8 @@ class TimedSenses implements Senses {
 
   #begin(entry: Entry): void {
     if (entry.isComputing || entry.waiting.length === 0 || this.#isStopped) return; // SE1
-    const freeMs = entry.startedMs + entry.settings.throttleMs;
+    const isUrgent = entry.waiting.some((planned) => planned.isUrgent);
+    const freeMs = isUrgent ? -Infinity : entry.startedMs + entry.settings.throttleMs;
     if (freeMs > this.#nowMs()) return this.#arm(freeMs);
     const planned = entry.waiting.shift();
     if (planned !== undefined) void this.#compute(entry, planned);

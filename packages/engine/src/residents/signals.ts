@@ -11,9 +11,9 @@
 import type { Clock } from '@caisson/ground';
 import type { Cause } from '@caisson/protocol';
 import { NO_ATTEMPT, type KeyValues, type Ledger, type Recorder, type RunRecord } from '../ledger/index.ts';
-import { pause } from '../platform/index.ts';
 import { chooseSignalId } from './compute-id.ts';
 import type { DeliveredSignal, Emission, Threads } from './contract.ts';
+import { deliverUntilDone } from './deliver-until-done.ts';
 import { DeliveryCursor } from './delivery-cursor.ts';
 import { persist } from './persist.ts';
 import { createSignalDrops, type Drop, type SignalDrops } from './signal-drops.ts';
@@ -33,7 +33,7 @@ export interface SignalsOptions {
   /** Who listens now. */
   findListeners(name: string): SignalListeners;
   /** Resolves when the sense has computed and what it emitted is recorded; or with why it cannot compute. */
-  computeFor(sense: string, signal: DeliveredSignal): Promise<{ readonly dropped?: 'blocked' }>;
+  computeFor(sense: string, signal: DeliveredSignal): Promise<{ readonly dropped?: 'blocked' | 'overflow' }>;
   startThread: Threads['start'];
   warn(message: string): void;
   readonly limits?: Partial<SignalLimits>;
@@ -55,8 +55,6 @@ export interface Signals {
 }
 
 const DEFAULTS: SignalLimits = { depth: 16, rate: { limit: 60, windowMs: 60_000 } };
-/** Between two deliveries that failed; doubled each time. */
-const RETRY_MS = { first: 1000, longest: 60_000 };
 const SENSE = 'sense.';
 const WORKFLOW = 'workflow.';
 
@@ -161,22 +159,9 @@ class RecordedSignals implements Signals {
     if (isDelivered.every(Boolean)) this.#cursor.end(offset);
   }
 
-  /** SG5: false when it was stopped before it succeeded. */
-  async #retry({ name }: DeliveredSignal, deliver: () => Promise<unknown>): Promise<boolean> {
-    const { clock, warn } = this.#options;
-    const { signal } = this.#stopping;
-    for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(2 * waitMs, RETRY_MS.longest)) {
-      try {
-        await deliver();
-        return !signal.aborted;
-      } catch (error) {
-        if (signal.aborted) return false;
-        const what = error instanceof Error ? error.message : String(error);
-        if (waitMs === RETRY_MS.first) warn(`the signal ${name} is delivered later: ${what}`);
-        await pause(clock, waitMs, signal);
-        if (signal.aborted) return false;
-      }
-    }
+  /** SG5. */
+  #retry({ name }: DeliveredSignal, deliver: () => Promise<unknown>): Promise<boolean> {
+    return deliverUntilDone(this.#options, `the signal ${name}`, deliver, this.#stopping.signal);
   }
 
   async #compute(listener: string, signal: DeliveredSignal): Promise<void> {

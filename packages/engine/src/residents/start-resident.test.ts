@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { openResidentStarter } from '../composition/open-resident-starter.ts';
 import { openStarter, startResident } from './fixtures/open-starter.ts';
 
 const COUNTS = `
@@ -23,4 +24,23 @@ it('a sense is loaded, computes, keeps its state, and stops without a trace', as
   expect(await resident.next('logged')).toEqual({ kind: 'logged', name: 'counts', text: 'n is 1' });
   await resident.process.send({ kind: 'stop', graceMs: 1000 });
   expect(await resident.ended).toEqual({ why: 'stopped', detail: 'its host stopped it', stderrTail: '' });
+});
+
+it('what nothing enforces here is known of each start, and one warning says it', async () => {
+  const { rooms, plan } = await openStarter();
+  const warnings: string[] = [];
+  const limit: typeof rooms.compute.limit = (...asked) => ({
+    ...rooms.compute.limit(...asked),
+    ...{ enforced: { memory: false, cpus: true, pids: false }, why: 'no cgroup is writable' },
+  });
+  const without = { ...rooms, compute: { ...rooms.compute, limit } };
+  const starter = openResidentStarter(without, {}, (message) => void warnings.push(message));
+  const quiet = plan('senses', { quiet: 'export default { compute() {} };' });
+  for (let n = 0; n < 2; n += 1) {
+    const { process } = await startResident(starter, quiet);
+    expect(process.unenforced).toBe('memory, pids (no cgroup is writable)');
+  }
+  expect(warnings).toEqual([
+    'limits of residents are not enforced here: memory, pids (no cgroup is writable); see caisson doctor',
+  ]);
 });

@@ -43,8 +43,15 @@ export interface ResidentStarterOptions {
 }
 
 export function createResidentStarter(options: ResidentStarterOptions): ResidentStarter {
+  let isWarned = false;
   return {
-    start: (plan) => start(options, plan),
+    async start(plan) {
+      const started = await start(options, plan);
+      if (started.unenforced !== null && !isWarned)
+        options.warn(`limits of residents are not enforced here: ${started.unenforced}; see caisson doctor`);
+      isWarned ||= started.unenforced !== null;
+      return started;
+    },
     sweep: () => sweep(options),
   };
 }
@@ -57,7 +64,8 @@ async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promi
   kv.set(SPACE, resident, { host }); // SR1
   let handle: WorkerHandle | undefined;
   try {
-    const job = await composeJob(options, plan, resident);
+    const limits = openLimits(options.compute, resident, plan);
+    const job = await composeJob(options, plan, { resident, cgroup: limits.procsFiles });
     for (const folder of [paths.folder, residentPaths(settings.stateDir, plan.key).state])
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -74,6 +82,7 @@ async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promi
     return describeStarted({
       worker,
       job,
+      unenforced: describeUnenforced(plan, limits),
       cleanUp: (isProvenGone) => cleanUpOrWarn(options, resident, { handle: worker.handle, isProvenGone }),
     });
   } catch (error) {
@@ -85,11 +94,14 @@ async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promi
   }
 }
 
-async function composeJob(options: ResidentStarterOptions, plan: ResidentPlan, resident: string) {
+async function composeJob(
+  options: ResidentStarterOptions,
+  plan: ResidentPlan,
+  start: { readonly resident: string; readonly cgroup: WorkerLimits['procsFiles'] },
+) {
   return composeResidentJob(options.settings, plan, {
-    resident,
+    ...start,
     hide: [...options.listHidden(), ...listProjectSecrets(options.settings.projectRoot)],
-    cgroup: openLimits(options.compute, resident, plan).procsFiles,
     binds: await options.listBinds(),
     times: { ...TIMES, ...options.times },
   });
@@ -110,6 +122,11 @@ function openLimits(
   throw new WorkerStartError(
     `${key} was not started: its limit ${unenforced.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
   );
+}
+
+function describeUnenforced({ grant }: ResidentPlan, limits: WorkerLimits): string | null {
+  const names = listUnenforced(definedOnly(grant.limits), limits);
+  return names.length === 0 ? null : `${names.join(', ')} (${limits.why ?? 'no cgroup'})`;
 }
 
 interface LeftWorker {

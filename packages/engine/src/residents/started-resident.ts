@@ -17,11 +17,12 @@ import { createOrderWriter } from './order-writer.ts';
 export interface StartedOptions {
   readonly worker: WorkerProcess;
   readonly job: Pick<ResidentJob, 'resident' | 'nonce'>;
+  readonly unenforced: string | null;
   /** Ends and removes everything of it, and never rejects; `isProvenGone`: the worker saw the end of its sandbox. */
   cleanUp(isProvenGone: boolean): Promise<void>;
 }
 
-export function describeStarted({ worker, job, cleanUp }: StartedOptions): ResidentProcess {
+export function describeStarted({ worker, job, unenforced, cleanUp }: StartedOptions): ResidentProcess {
   let listener: (line: ResidentLine) => void = () => undefined;
   let last: ResidentEnding | null = null;
   let refusal: string | null = null;
@@ -51,6 +52,7 @@ export function describeStarted({ worker, job, cleanUp }: StartedOptions): Resid
   return {
     resident: job.resident,
     pid: worker.handle.pid,
+    unenforced,
     send: (order) => (isOver ? Promise.resolve(false) : orders.write(encodeOrder(order))),
     onLine: (each) => void (listener = each),
     kill() {

@@ -149,10 +149,10 @@ export class ThreadDrive {
     this.#isParked = false;
     this.#isAnswered = false;
     let isCurrent = true;
-    const turn = runtime.turn(keyOfWorkflow(this.workflow), order, ({ ordinal, request }) => {
+    const turn = runtime.turn(keyOfWorkflow(this.workflow), order, (step) => {
       if (!isCurrent || this.#isOver) return;
       if (beyond !== null) this.#endWith('too-long', beyond);
-      else void this.#steps.ask(ordinal, request).then(() => this.#changed());
+      else void this.#steps.take(step).then(() => this.#changed());
     });
     this.#turn = turn;
     this.#onChange();

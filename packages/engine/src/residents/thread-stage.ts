@@ -36,6 +36,8 @@ function openProject(workflows: Record<string, Workflow>, settings: ThreadSettin
   const ledger = openLedger(join(folder, 'ledger.db'));
   const requests: DispatchRequest[] = [];
   const cancelled: string[] = [];
+  /** Of each run, before its id. */
+  const reply = { text: 'reply of ' };
   const warnings: string[] = [];
   const hosts = new Set<{ stop(): Promise<void> }>();
   /** Why the ledger accepts nothing from the hosts now. */
@@ -49,7 +51,7 @@ function openProject(workflows: Record<string, Workflow>, settings: ThreadSettin
     rmSync(folder, { recursive: true });
   });
   return {
-    ...{ workflows, settings, clock, ledger, requests, cancelled, warnings, hosts, outage, accepting },
+    ...{ workflows, settings, clock, ledger, requests, cancelled, reply, warnings, hosts, outage, accepting },
     async endRun(runId: string, type: 'dispatch.finished' | 'dispatch.cancelled' = 'dispatch.finished') {
       await recordOf(runId).append(type, SAMPLE_DATA[type], { attempt: 0 });
     },
@@ -109,7 +111,10 @@ function openHost(project: Project) {
     ...{ clock, ledger, recorder, feed, runtime, projectRoot: '/project', depth: 2 },
     findWorkflow: (name) => (name in workflows ? project.settings : null),
     dispatch: (request) => whileAlive(() => project.accept(request)),
-    describeRun: async (runId) => describeRun(runId, ledger.run(runId)?.status ?? 'error'),
+    describeRun: async (runId) => ({
+      ...describeRun(runId, ledger.run(runId)?.status ?? 'error'),
+      reply: `${project.reply.text}${runId}`,
+    }),
     async cancelRun(runId) {
       cancelled.push(runId);
       await project.endRun(runId, 'dispatch.cancelled');
@@ -188,7 +193,7 @@ export function oneRole(role: Workflow['roles'][string]): Record<string, Workflo
 
 function describeRun(runId: string, status: DispatchResult['status']): DispatchResult {
   return {
-    ...{ runId, status, exitCode: 0, stdout: '', stderr: '', reply: `reply of ${runId}` },
+    ...{ runId, status, exitCode: 0, stdout: '', stderr: '', reply: '' },
     resolved: { capabilities: [], env: [], model: { requested: '', served: [] } },
     result: null,
     events: { count: 1, lastSeq: 1 },

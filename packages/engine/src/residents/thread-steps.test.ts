@@ -218,29 +218,133 @@ describe('a role that sleeps', () => {
   });
 });
 
-test('a step that computes for longer than a later one is recorded after it, also when its worker ends between', async () => {
-  let computed = 0;
-  const isSlept = Promise.withResolvers<void>();
-  const stage = openStage(
-    oneRole(({ step, sleep }) =>
-      Promise.all([
-        step('slow', async () => {
-          computed += 1;
-          await isSlept.promise;
-          return 'computed';
-        }),
-        sleep(1).then(() => 'slept'),
-      ]),
-    ),
-  );
-  const threadId = await stage.start();
-  await stage.until(() => stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] }).length === 1);
-  expect(stage.ledger.thread(threadId)).toMatchObject({ lastStep: 1, skippedSteps: [0] });
-  stage.runtime.crash();
-  await expect.poll(() => computed).toBe(2);
-  isSlept.resolve();
-  await stage.untilStatus(threadId, 'done');
-  expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: ['computed', 'slept'] }]);
+describe('a role that works on a step of its own beside one that is open', () => {
+  /** A role that polls for longer than an idle turn is kept, beside a sleep. */
+  function openPolling() {
+    const gate = Promise.withResolvers<void>();
+    const polls = { begun: 0 };
+    const stage = openStill(
+      oneRole(({ step, sleep }) =>
+        Promise.race([
+          sleep(3_600_000).then(() => 'slept'),
+          step('poll', async () => {
+            polls.begun += 1;
+            await gate.promise;
+            return 'polled';
+          }),
+        ]),
+      ),
+    );
+    return { stage, polls, gate };
+  }
+  const isPolling = ({ ledger }: ReturnType<typeof openStill>, threadId: string): boolean =>
+    ledger.thread(threadId)?.waitsFor?.length === 2;
+
+  test('keeps its turn until that work is over, and gives it up then', async () => {
+    const { stage, polls, gate } = openPolling();
+    const threadId = await stage.start();
+    await stage.until(() => isPolling(stage, threadId));
+    expect(stage.ledger.thread(threadId)?.status).toBe('running');
+    stage.clock.advance(60_000);
+    expect(stage.runtime.evicted).toEqual([]);
+    gate.resolve();
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'polled' }]);
+    expect(polls.begun).toBe(1);
+  });
+
+  test('gets its turn again when its worker ended, and from the next host', async () => {
+    const { stage, polls, gate } = openPolling();
+    const threadId = await stage.start();
+    await stage.until(() => isPolling(stage, threadId));
+    stage.runtime.crash();
+    await expect.poll(() => polls.begun).toBe(2);
+    await stage.kill();
+    const next = stage.openHost();
+    await next.threads.recoverThreadsForWorker();
+    await expect.poll(() => polls.begun).toBe(3);
+    gate.resolve();
+    await stage.untilStatus(threadId, 'done');
+    expect(next.threads.show(threadId)?.messages).toMatchObject([{ content: 'polled' }]);
+  });
+
+  test('finishes that work when the host stops', async () => {
+    const { stage, gate } = openPolling();
+    const threadId = await stage.start();
+    await stage.until(() => isPolling(stage, threadId));
+    const stopped = stage.stop();
+    gate.resolve();
+    await stopped;
+    expect(stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] })).toMatchObject([
+      { data: { ordinal: 1, value: 'polled' } },
+    ]);
+  });
+
+  test('is over when that work fails, also for a role that is repeated', async () => {
+    let tries = 0;
+    const stage = openStage(
+      oneRole(async ({ step, ask }) => {
+        const first = await step('breaks', () => {
+          throw new Error(`broken ${(tries += 1)}`);
+        }).catch((error: Error) => error.message);
+        return [first, await ask('go on?')];
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    stage.runtime.crash();
+    await stage.questions.answer(threadId, 'yes');
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: ['broken 1', 'yes'] }]);
+  });
+});
+
+describe('a role with large results of steps', () => {
+  /** Remembers so many values of 60 KB, and asks. */
+  const openLarge = () =>
+    openStage(
+      oneRole(async ({ payload, step, ask }) => {
+        for (let n = 0; n < Number(payload); n += 1) await step(`value ${n}`, () => 'x'.repeat(60_000));
+        return ask('go on?');
+      }),
+    );
+
+  test('goes on from them after its worker ended', async () => {
+    const stage = openLarge();
+    const threadId = await stage.start({ payload: 20 });
+    await stage.untilStatus(threadId, 'waiting');
+    stage.runtime.crash();
+    await stage.questions.answer(threadId, 'yes');
+    await stage.untilStatus(threadId, 'done');
+  });
+
+  test('fails with what is too large when no order can bring them', async () => {
+    const stage = openLarge();
+    const threadId = await stage.start({ payload: 40 });
+    await stage.untilStatus(threadId, 'waiting');
+    stage.runtime.crash();
+    await stage.questions.answer(threadId, 'yes');
+    expect((await stage.untilStatus(threadId, 'failed')).detail).toBe(
+      'its payload, its messages and the steps of this round have together more than 2097152 bytes: return and remember less',
+    );
+  });
+
+  test('that waits for many runs gets a shorter reply of each', async () => {
+    const stage = openStage(
+      oneRole(async ({ start, wait }) => {
+        const runIds = [];
+        for (let n = 0; n < 64; n += 1) runIds.push(await start({ task: `${n}` }));
+        const lengths = (await wait(runIds)).map(({ reply }) => reply.length);
+        return [...new Set(lengths)];
+      }),
+    );
+    stage.reply.text = 'x'.repeat(40_000);
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.[0]?.kind === 'wait');
+    for (const { runId = '' } of stage.requests) await stage.endRun(runId);
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages[0]?.content).toEqual([4097]);
+  });
 });
 
 test('a step that the host cannot handle ends its thread, and no other', async () => {

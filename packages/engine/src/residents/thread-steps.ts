@@ -1,12 +1,14 @@
 /**
  * The steps of the present round of a thread. Each is recorded before it is carried out and when it is over (RE8). One that
  * was recorded by an earlier host and is not over is carried on: a dispatch by its run's id, a question by its id, a sleep by
- * its time. Only a dispatch whose run was never accepted needs the role again, which then asks a second time.
+ * its time. A dispatch whose run was never accepted needs the role again, which then asks a second time; so does a value, which
+ * the role's own work makes: while that is under way, the thread needs its turn, whatever else is open.
  */
 import { createHash } from 'node:crypto';
 import {
   definedOnly,
   describeStep,
+  MAX_PAYLOAD_BYTES,
   type DataOf,
   type RecordedStep,
   type StepRequest,
@@ -15,8 +17,9 @@ import { isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
-import { planStep, type StepOutcome } from './plan-step.ts';
+import { planStep, sizeOf, type StepOutcome } from './plan-step.ts';
 import type { LoadedStep } from './thread-history.ts';
+import type { StepLine } from './work.ts';
 
 /** Of one round. */
 const MAX_STEPS = 1024;
@@ -25,7 +28,10 @@ const PAUSING: ReadonlySet<string> = new Set(['sleep', 'ask']);
 interface Step {
   readonly data: DataOf<'thread.step-started'>;
   outcome?: StepOutcome | undefined;
+  /** Whether it needs the role no more: a value does until the role has it. */
   isCarried: boolean;
+  /** False: it could not be. Absent: an earlier host did. */
+  isRecorded?: Promise<boolean>;
   /** Once the role has asked for it here. */
   request?: StepRequest | undefined;
 }
@@ -109,17 +115,17 @@ export class ThreadSteps {
     return this.#open().flatMap(({ data }) => data.runIds ?? []);
   }
 
-  /** A role asks. Never rejects. */
-  async ask(ordinal: number, request: StepRequest): Promise<void> {
+  /** A role asks, or its own work is over. Never rejects. */
+  async take(line: StepLine): Promise<void> {
     try {
-      await this.#take(ordinal, request);
+      await (line.kind === 'step' ? this.#ask(line.ordinal, line.request) : this.#conclude(line));
     } catch (error) {
       // What a role asks for is data of its own: it ends its thread, and never the host.
-      this.#listener.onBroken(`its step ${ordinal} cannot be carried out: ${(error as Error).message}`);
+      this.#listener.onBroken(`its step ${line.ordinal} cannot be carried out: ${(error as Error).message}`);
     }
   }
 
-  async #take(ordinal: number, request: StepRequest): Promise<void> {
+  async #ask(ordinal: number, request: StepRequest): Promise<void> {
     const digest = createHash('sha256').update(describeStep(request)).digest('hex');
     const known = this.#steps.get(ordinal);
     if (known === undefined) return this.#record(ordinal, digest, request);
@@ -128,7 +134,17 @@ export class ThreadSteps {
         `its step ${ordinal} is not the ${known.data.kind} that it was before: the workflow has changed`,
       );
     if (known.outcome !== undefined) this.#listener.onOver(ordinal, known.outcome);
-    else if (!known.isCarried) this.#carry(known, request);
+    else if (!known.isCarried && request.kind !== 'value') this.#carry(known, request);
+  }
+
+  /** The role's own work is over. */
+  async #conclude({ ordinal, ok, value }: Extract<StepLine, { kind: 'worked' }>): Promise<void> {
+    const step = this.#steps.get(ordinal);
+    if (step?.data.kind !== 'value' || (await step.isRecorded) === false || step.isCarried) return;
+    step.isCarried = true;
+    const isTooLarge = sizeOf(value) > MAX_PAYLOAD_BYTES;
+    const why = `the value of step ${ordinal} is larger than ${MAX_PAYLOAD_BYTES} bytes`;
+    await this.#settle(step, isTooLarge ? { ok: false, value: why } : { ok, value: value ?? null });
   }
 
   async #record(ordinal: number, digest: string, request: StepRequest): Promise<void> {
@@ -136,14 +152,16 @@ export class ThreadSteps {
       return this.#listener.onBroken(`it asked for more than ${MAX_STEPS} steps in one round`);
     const place = { round: this.#round, ordinal, digest, threadId: this.#thread.threadId };
     const { data, also, outcome } = planStep(this.#rooms, place, request);
+    const isOwn = request.kind === 'value';
     // From here on it is under way: a role that is repeated before it is recorded finds it.
-    const step: Step = { data, isCarried: true };
+    const step: Step = { data, isCarried: !isOwn };
     this.#steps.set(ordinal, step);
     const ended = outcome === undefined ? [] : [this.#endOf(step, outcome)];
     const events = [{ type: 'thread.step-started' as const, data }, ...also, ...ended];
-    if (!(await this.#append(events))) return;
-    if (outcome === undefined) this.#carry(step, request);
-    else this.#finish(step, outcome);
+    step.isRecorded = this.#append(events);
+    if (!(await step.isRecorded)) return;
+    if (outcome !== undefined) this.#finish(step, outcome);
+    else if (!isOwn) this.#carry(step, request);
   }
 
   #carry(step: Step, request?: StepRequest): void {
@@ -193,6 +211,7 @@ export class ThreadSteps {
 
   /** Whether it can be carried on without the role. */
   #isIndependent({ data: { kind, runIds = [] } }: Step): boolean {
+    if (kind === 'value') return false;
     return kind !== 'dispatch' || runIds.some((runId) => this.#rooms.ledger.run(runId) !== null);
   }
 }

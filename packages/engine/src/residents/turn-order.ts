@@ -16,7 +16,7 @@ export function composeTurn(
   const { payload } = readHistory(ledger, row);
   const messages = readMessages(ledger, row);
   if (sizeOf({ payload, messages, steps }) > MAX_HISTORY_BYTES)
-    return `its history is larger than ${MAX_HISTORY_BYTES} bytes; its messages must be shorter`;
+    return `its payload, its messages and the steps of this round have together more than ${MAX_HISTORY_BYTES} bytes: return and remember less`;
   return { threadId, round: messages.length, trigger, payload, messages, steps, graceMs };
 }
 

@@ -2,7 +2,7 @@
 import { keyOfWorkflow } from './plans.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 
-/** So often after its worker ended by itself, without any progress between. */
+/** So often after its worker ended by itself, or could not begin it, without any progress between. */
 const MAX_REPEATS = 3;
 
 export class TurnCrashes {
@@ -13,7 +13,9 @@ export class TurnCrashes {
   add(progress: number, detail: string): string | null {
     this.#count = progress === this.#progress ? this.#count + 1 : 1;
     this.#progress = progress;
-    return this.#count > MAX_REPEATS ? `its worker ended ${this.#count} times in this turn: ${detail}` : null;
+    return this.#count > MAX_REPEATS
+      ? `its worker ended, or could not begin it, ${this.#count} times in this turn: ${detail}`
+      : null;
   }
 
   clear(): void {

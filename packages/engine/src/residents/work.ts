@@ -6,13 +6,14 @@ import { describeEnding } from './describe-problems.ts';
 type OrderOf<K extends ResidentWork['kind']> = Omit<Extract<ResidentWork, { kind: K }>, 'kind' | 'id'>;
 export type ComputeOrder = OrderOf<'compute'>;
 export type TurnOrder = OrderOf<'turn'>;
-export type StepLine = Extract<ResidentLine, { kind: 'step' }>;
+export type StepLine = Extract<ResidentLine, { kind: 'step' | 'worked' }>;
 
 interface ComputeWork {
   readonly kind: 'compute';
   readonly order: ComputeOrder;
-  /** How often a worker ended before it answered. */
-  interruptions: number;
+  /** How often a worker ended before it answered: by itself, and because its host wanted so. */
+  crashes: number;
+  stops: number;
   settle(outcome: ComputeOutcome): void;
 }
 
@@ -25,11 +26,17 @@ interface TurnWork {
 
 export type Work = ComputeWork | TurnWork;
 
-/** An interrupted compute is repeated once; a turn is repeated by its thread, from its recorded steps. */
-export function isRepeated(work: Work): boolean {
+/** A compute that makes its host end the worker (it replaces a file of credentials) must not go on for ever. */
+const MAX_STOPS = 10;
+
+/**
+ * An interrupted compute is repeated once; ends that its host wanted are not counted as its own. A turn is repeated by its
+ * thread, from its recorded steps.
+ */
+export function isRepeated(work: Work, { why }: ResidentEnding): boolean {
   if (work.kind === 'turn') return false;
-  work.interruptions += 1;
-  return work.interruptions === 1;
+  if (why === 'stopped') return (work.stops += 1) < MAX_STOPS;
+  return (work.crashes += 1) === 1;
 }
 
 /** A turn that nobody gave up fails as `crashed`, also without a worker: its thread decides what that means. */

@@ -434,6 +434,34 @@ test('restart ends a worker now and starts the next one; its computes are repeat
   expect(await runtime.restart('senses.other')).toBe(false);
 });
 
+test('ends that its host wanted neither use up the one repeat of a compute nor forgive a crash', async () => {
+  const { runtime, starter, compute, advance } = openRuntime({ script: onlyReady });
+  runtime.declare(planOf(SENSES, ['a']), kept);
+  const outcome = compute(SENSES, 'a');
+  await settle();
+  for (const end of ['restart', 'crash', 'restart', 'restart']) {
+    if (end === 'restart') await runtime.restart(SENSES);
+    else starter.newest().end();
+    await settle();
+    if (end === 'crash') await advance(1000);
+  }
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', crashes: 1, starts: 5, underWay: 1 });
+  starter.newest().computed(idsOf(starter.newest())[0] ?? '');
+  expect(await outcome).toEqual(answered);
+});
+
+test('a compute that its host interrupts again and again fails in the end', async () => {
+  const { runtime, compute } = openRuntime({ script: onlyReady });
+  runtime.declare(planOf(SENSES, ['a']), kept);
+  const outcome = compute(SENSES, 'a');
+  await settle();
+  for (let n = 0; n < 10; n += 1) {
+    await runtime.restart(SENSES);
+    await settle();
+  }
+  expect((await outcome).failure?.kind).toBe('crashed');
+});
+
 test('at a shutdown senses end at once, turns get the grace, and nothing is left', async () => {
   const { runtime, starter, compute, turn, clock, advance } = openRuntime({ script: onlyReady });
   runtime.declare(planOf(SENSES, ['a']), kept);

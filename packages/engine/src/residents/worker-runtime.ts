@@ -89,7 +89,9 @@ class KeyedRuntime implements WorkerRuntime {
   ): ReturnType<WorkerRuntime['compute']> {
     const { name: sense, computeId } = asked;
     const order = { ...asked, origin: sealOrigin(this.#options.stamp, { sense, computeId, causes }) };
-    return new Promise((settle) => this.#submit(key, { kind: 'compute', order, interruptions: 0, settle }));
+    return new Promise((settle) =>
+      this.#submit(key, { kind: 'compute', order, crashes: 0, stops: 0, settle }),
+    );
   }
 
   delivered(key: string, sense: string, computeId: string): void {
@@ -171,6 +173,7 @@ class KeyedRuntime implements WorkerRuntime {
         pid: worker?.process?.pid,
         readySince: worker?.readySince,
         memoryBytes: worker?.memoryBytes,
+        unenforced: worker?.process?.unenforced ?? undefined,
         lastEnding: this.#endings.get(plan.key),
       }),
       ...(problems.size === 0 ? {} : { problems: Object.fromEntries(problems) }),

@@ -17,6 +17,8 @@ interface OpenTurn {
   readonly asked: Set<number>;
   /** Those of them that it waits for. */
   readonly open: Set<number>;
+  /** Those in which its own code is at work. */
+  readonly working: Set<number>;
 }
 
 /** Of one turn. */
@@ -36,7 +38,12 @@ export function createOpenOrders(names: readonly string[]): OpenOrders {
         computes.add(order.id);
         allowances.set(order.name, LOADS_OF_A_COMPUTE * MAX_UNDELIVERED);
       } else if (order.kind === 'turn')
-        turns.set(order.id, { threadId: order.threadId, asked: new Set(), open: new Set() });
+        turns.set(order.id, {
+          threadId: order.threadId,
+          asked: new Set(),
+          open: new Set(),
+          working: new Set(),
+        });
       else if (order.kind === 'step-done') turns.get(order.id)?.open.delete(order.ordinal);
     },
     settle(line) {
@@ -46,7 +53,11 @@ export function createOpenOrders(names: readonly string[]): OpenOrders {
         case 'turned':
           return turns.delete(line.id) ? null : `it answered a turn that nobody asked for`;
         case 'step':
-          return takeStep(turns.get(line.id), line.ordinal);
+          return takeStep(turns.get(line.id), line);
+        case 'worked':
+          return turns.get(line.id)?.working.delete(line.ordinal) === true
+            ? null
+            : `it reported work of no step that is under way`;
         case 'undelivered':
           return takeUndelivered(allowances, line.name);
         case 'logged':
@@ -56,16 +67,22 @@ export function createOpenOrders(names: readonly string[]): OpenOrders {
       }
     },
     isInTurn: (threadId) => [...turns.values()].some((turn) => turn.threadId === threadId),
-    isIdle: () => computes.size === 0 && [...turns.values()].every(({ open }) => open.size > 0),
+    isIdle: () =>
+      computes.size === 0 &&
+      [...turns.values()].every(({ open, working }) => open.size > 0 && working.size === 0),
   };
 }
 
-function takeStep(turn: OpenTurn | undefined, ordinal: number): string | null {
+function takeStep(
+  turn: OpenTurn | undefined,
+  { ordinal, request }: Extract<GuestLine, { kind: 'step' }>,
+): string | null {
   if (turn === undefined) return 'it asked for a step of no turn';
   if (turn.asked.has(ordinal)) return `it asked for the step ${ordinal} of a turn twice`;
   if (turn.asked.size >= MAX_STEPS) return `it asked for more than ${MAX_STEPS} steps in one turn`;
   turn.asked.add(ordinal);
   turn.open.add(ordinal);
+  if (request.kind === 'value') turn.working.add(ordinal);
   return null;
 }
 

@@ -42,9 +42,20 @@ export class GroupDatabase {
     return { rows, changes: Number(this.#prepare('SELECT changes() AS n').get()?.['n'] ?? 0) };
   }
 
-  /** Our own, whether or not there is a compute. */
-  writeAlone(sql: string, ...values: readonly SqlValue[]): void {
-    this.#prepare(sql).run(...values);
+  /** Our own, whether or not there is a compute. False when it cannot be written now: it waits for nobody. */
+  tryToWrite(sql: string, ...values: readonly SqlValue[]): boolean {
+    try {
+      const database = this.#open();
+      database.exec('PRAGMA busy_timeout = 0');
+      try {
+        this.#prepare(sql).run(...values);
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      }
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** A part of the compute that can be undone alone. */

@@ -18,7 +18,8 @@ export function loadThread(
     start: { serves, name, file, projectRoot, stateFolder, writable },
     heapBytes,
     pinned,
-    onStuck: () => outlet.giveUp(`${name} could not be stopped: it is in a system call that does not return`),
+    onStuck: () =>
+      void outlet.giveUp(`${name} could not be stopped: it is in a system call that does not return`),
   });
   const problem = new Promise<string | null>((resolve) => {
     const late = setTimeout(() => {

@@ -19,11 +19,13 @@ export interface Outbox {
   /** A part of the present compute. */
   add(emission: Emission): void;
   list(): Emission[];
-  /** Their host has recorded them. */
+  /** Their host has recorded them. While another sense writes they stay until the next call: a row that is left harms nothing. */
   remove(computeIds: readonly string[]): void;
 }
 
 export function createOutbox(database: GroupDatabase, sense: string): Outbox {
+  /** Recorded, and still there. */
+  const removed = new Set<string>();
   const select = (condition: string, ...values: readonly string[]): Emission[] =>
     database.exists
       ? database
@@ -48,8 +50,16 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
     },
     list: () => select('sense = ? ORDER BY rowid', sense),
     remove(computeIds) {
-      for (const id of computeIds)
-        database.writeAlone('DELETE FROM caisson_outbox WHERE id = ? AND sense = ?', id, sense);
+      for (const id of computeIds) removed.add(id);
+      for (const id of removed) {
+        const isGone = database.tryToWrite(
+          'DELETE FROM caisson_outbox WHERE id = ? AND sense = ?',
+          id,
+          sense,
+        );
+        if (!isGone) return;
+        removed.delete(id);
+      }
     },
   };
 }

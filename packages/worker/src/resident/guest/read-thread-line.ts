@@ -34,6 +34,7 @@ function isLine(line: Shape, name: string): boolean {
     case 'computed':
     case 'undelivered':
     case 'step':
+    case 'worked':
     case 'turned':
       return (
         !isNestedDeeper(line, MAX_LINE_LEVELS) &&

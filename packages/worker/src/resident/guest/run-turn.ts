@@ -1,5 +1,6 @@
 /** One turn of a thread of a workflow: the router names the role, the role makes the message. */
 import {
+  MAX_NAME_CHARACTERS,
   MAX_PAYLOAD_BYTES,
   type GuestFailure,
   type Role,
@@ -75,15 +76,14 @@ function findRole({ roles }: Workflow, name: unknown): Role {
   const role = typeof name === 'string' && Object.hasOwn(roles, name) ? roles[name] : undefined;
   if (role === undefined)
     throw new InvalidUse(`the router named ${JSON.stringify(name) ?? 'nothing'}, which is none of its roles`);
+  if (String(name).length > MAX_NAME_CHARACTERS)
+    throw new InvalidUse(`the name of a role has at most ${MAX_NAME_CHARACTERS} characters`);
   return role;
 }
 
 function createContext(order: TurnOrder, steps: Steps, parts: Parts): RoleContext {
   const { threadId, round, trigger, payload, messages } = order;
-  const ask = (request: StepRequest): Promise<unknown> => {
-    const misuse = findMisuse(request);
-    return misuse === null ? steps.ask(request) : Promise.reject(new InvalidUse(misuse));
-  };
+  const ask = (request: StepRequest): Promise<unknown> => steps.ask(request);
   const dispatch = (run: RoleRun, waits: boolean): Promise<unknown> =>
     ask({ kind: 'dispatch', request: { ...run }, waits });
   return {
@@ -101,24 +101,4 @@ function createContext(order: TurnOrder, steps: Steps, parts: Parts): RoleContex
     sleep: async (ms) => void (await ask({ kind: 'sleep', ms })),
     step: <T>(name: string, work: () => T | Promise<T>) => steps.remember(name, work) as Promise<T>,
   };
-}
-
-/** What the compiler would have said: the code of the user may be plain JavaScript. */
-function findMisuse(request: StepRequest): string | null {
-  switch (request.kind) {
-    case 'wait':
-      return request.runIds.length > 0 && request.runIds.every((id) => typeof id === 'string')
-        ? null
-        : 'wait(runIds) needs a list of ids that start(…) gave';
-    case 'ask':
-      return typeof request.question === 'string' && request.question !== ''
-        ? null
-        : 'ask(question, { options, deadlineMs }) needs a text as its question';
-    case 'sleep':
-      return Number.isFinite(request.ms) && request.ms >= 0
-        ? null
-        : 'sleep(ms) needs a number of milliseconds';
-    default:
-      return null;
-  }
 }

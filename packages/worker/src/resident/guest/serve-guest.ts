@@ -28,8 +28,8 @@ export interface Served {
 export interface Outlet {
   say(line: GuestLine): void;
   log(name: string, text: string, threadId?: string): void;
-  /** A thread does not end: the process does, and with it all others. */
-  giveUp(why: string): void;
+  /** A thread does not end, or cannot begin: the process ends, and with it all others. Never resolves. */
+  giveUp(why: string): Promise<never>;
 }
 
 export function serveGuest(): void {
@@ -77,6 +77,7 @@ function createOutlet(channel: Socket): Outlet {
       const end = (): unknown => process.kill(process.pid, 'SIGKILL'); // an exit would wait for that thread
       channel.end(end);
       setTimeout(end, FLUSH_LIMIT_MS);
+      return new Promise(() => undefined);
     },
   };
 }

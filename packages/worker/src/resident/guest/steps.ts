@@ -6,16 +6,35 @@ import { createHash } from 'node:crypto';
 import {
   describeStep,
   isRecord,
+  MAX_AWAITED_RUNS,
+  MAX_NAME_CHARACTERS,
+  MAX_OPTION_CHARACTERS,
+  MAX_OPTIONS,
   MAX_PAYLOAD_BYTES,
+  MAX_QUESTION_CHARACTERS,
+  readGuestLine,
   type RecordedStep,
   type StepRequest,
 } from '@caisson/protocol';
 import { checkJson, InvalidUse } from './checked-json.ts';
+import { describeThrown } from './describe-thrown.ts';
 import type { Say } from './run-thread.ts';
 
 const MAX_STEPS = 1000;
 /** A request with a task may be longer than a message. */
 const MAX_REQUEST_BYTES = 256 * 1024;
+const MAX_MESSAGE_CHARACTERS = 4000;
+
+/** The bounds of the schema, for the author. */
+const NEEDS: Readonly<Record<StepRequest['kind'], string>> = {
+  dispatch: 'dispatch(run) and start(run) need an object with the fields of a run',
+  wait: `wait(runIds) needs a list of 1 to ${MAX_AWAITED_RUNS} ids that start(…) gave`,
+  ask:
+    `ask(question, { options, deadlineMs }) needs a text as its question, of 1 to ${MAX_QUESTION_CHARACTERS} characters, ` +
+    `at most ${MAX_OPTIONS} options, each a text of at most ${MAX_OPTION_CHARACTERS} characters, and a deadlineMs of at least 0`,
+  sleep: 'sleep(ms) needs a number of milliseconds, at least 0',
+  value: `step(name, work) needs a name of 1 to ${MAX_NAME_CHARACTERS} characters`,
+};
 
 /** The role asks for something else than the record has. */
 export class StepsChanged extends Error {}
@@ -27,7 +46,7 @@ interface Outcome {
 
 export interface Steps {
   ask(request: StepRequest): Promise<unknown>;
-  /** Runs the work once; its value is what the host has recorded. */
+  /** Runs the work once; its value, or its error, is what the host has recorded. */
   remember(name: string, work: () => unknown): Promise<unknown>;
   settle(done: Outcome & { readonly ordinal: number }): void;
   /** The turn is given up: what is open rejects, and nothing more is asked for. */
@@ -46,19 +65,16 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
   change.promise.catch(() => undefined);
   let left = recorded.filter(({ outcome }) => outcome !== undefined).length;
   let next = 0;
-
   /** The recorded outcome of the next step, if there is one. */
   const begin = (request: StepRequest): { ordinal: number; outcome: Outcome | undefined } => {
     if (aborted !== null) throw aborted;
     const ordinal = next++;
     if (ordinal >= MAX_STEPS) throw new InvalidUse(`a role may ask for ${MAX_STEPS} steps at most`);
     const step = known.get(ordinal);
-    if (step !== undefined && step.digest !== digestOf(request)) {
-      const error = new StepsChanged(
-        `step ${ordinal} was a ${step.kind} before; now the role asks for ${describeStep(request).slice(0, 200)}`,
-      );
-      change.reject(error);
-      throw error;
+    const changed = findChange(step, request);
+    if (changed !== null) {
+      change.reject(changed);
+      throw changed;
     }
     if (step?.outcome !== undefined) left -= 1;
     return { ordinal, outcome: step?.outcome };
@@ -72,15 +88,21 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
   };
   return {
     async ask(asked) {
-      const checked = checkJson(asked, 'the request', MAX_REQUEST_BYTES).value as StepRequest;
+      const checked = checkRequest(asked);
       const { ordinal, outcome } = begin(checked);
       return unwrap(outcome ?? (await request(ordinal, checked)));
     },
     async remember(name, work) {
-      const { ordinal, outcome } = begin({ kind: 'value', name, value: null });
+      const asked = checkRequest({ kind: 'value', name });
+      const { ordinal, outcome } = begin(asked);
       if (outcome !== undefined) return unwrap(outcome);
-      const { value } = checkJson(await work(), `the value of the step "${name}"`, MAX_PAYLOAD_BYTES);
-      return unwrap(await request(ordinal, { kind: 'value', name, value }));
+      const recorded = request(ordinal, asked);
+      recorded.catch(() => undefined); // the turn may be given up while the work is under way
+      const { error, ...made } = await perform(name, work);
+      say({ kind: 'worked', ordinal, ...made });
+      const kept = await recorded;
+      if (!made.ok && !kept.ok) throw error;
+      return unwrap(kept);
     },
     settle({ ordinal, ok, value }) {
       open.get(ordinal)?.resolve({ ok, value });
@@ -96,8 +118,36 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
   };
 }
 
+function findChange(step: RecordedStep | undefined, request: StepRequest): StepsChanged | null {
+  if (step === undefined || step.digest === digestOf(request)) return null;
+  const now = describeStep(request).slice(0, 200);
+  return new StepsChanged(`step ${step.ordinal} was a ${step.kind} before; now the role asks for ${now}`);
+}
+
+/** The request as the host gets it; one that would not arrive there is refused, with what its call needs. */
+function checkRequest(asked: StepRequest): StepRequest {
+  const { value: request } = checkJson(asked, 'the request', MAX_REQUEST_BYTES);
+  if (readGuestLine({ kind: 'step', id: '', ordinal: 0, request }) === null)
+    throw new InvalidUse(NEEDS[asked.kind]);
+  return request as StepRequest;
+}
+
 function digestOf(request: StepRequest): string {
   return createHash('sha256').update(describeStep(request)).digest('hex');
+}
+
+/** Its own work, whatever it does. */
+async function perform(name: string, work: () => unknown): Promise<Outcome & { readonly error?: unknown }> {
+  try {
+    const { value } = checkJson(await work(), `the value of the step "${name}"`, MAX_PAYLOAD_BYTES);
+    return { ok: true, value };
+  } catch (error) {
+    return { ok: false, value: messageOf(error), error };
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  return (thrown instanceof Error ? thrown.message : describeThrown(thrown)).slice(0, MAX_MESSAGE_CHARACTERS);
 }
 
 function unwrap({ ok, value }: Outcome): unknown {

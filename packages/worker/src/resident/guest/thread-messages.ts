@@ -68,6 +68,7 @@ export type ThreadLine =
       readonly signals: EmittedSignal[];
     }
   | { readonly kind: 'step'; readonly ordinal: number; readonly request: StepRequest }
+  | { readonly kind: 'worked'; readonly ordinal: number; readonly ok: boolean; readonly value: unknown }
   | { readonly kind: 'turned'; readonly outcome: TurnEnding }
   | { readonly kind: 'logged'; readonly text: string }
   | { readonly kind: 'pong' };

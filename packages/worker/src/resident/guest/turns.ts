@@ -38,10 +38,12 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
     return loaded;
   };
 
-  /** False when there is no thread for it while others have one. */
+  /** False when there is no thread for it while others have one. Without others, what fills the sandbox is left of earlier turns. */
   const turn = async (order: TurnOrder): Promise<boolean> => {
     const loaded = take();
-    if (loaded.thread.failure() !== null && running.size > 0) return false;
+    const none = loaded.thread.failure();
+    if (none !== null && running.size > 0) return false;
+    if (none !== null) return outlet.giveUp(`no thread can be started for a turn: ${none.detail}`);
     const outcome = await runTurn(order, loaded, running, { ...outlet, ...options, name: module.name });
     outlet.say({ kind: 'turned', id: order.id, outcome });
     if (spare === null) prepare();
@@ -95,11 +97,11 @@ function runTurn(
       if (line.kind === 'logged') outlet.log(outlet.name, line.text, order.threadId);
       else if (line.kind === 'pong') watch.answered();
       else if (line.kind === 'turned') finish(line.outcome);
-      else if (line.kind === 'step' && running.has(order.id))
-        outlet.say({ kind: 'step', id: order.id, ordinal: line.ordinal, request: line.request });
+      else if ((line.kind === 'step' || line.kind === 'worked') && running.has(order.id))
+        outlet.say({ ...line, id: order.id });
     };
     void problem.then((refusal) => {
-      if (refusal !== null) return finish({ kind: 'failed', failure: { kind: 'invalid', detail: refusal } });
+      if (refusal !== null) return finish({ kind: 'failed', failure: { kind: 'crashed', detail: refusal } }); // nothing of its role has begun
       if (limit.reason() !== null) return finish({ kind: 'end' });
       void thread.ended.then((failure) => finish({ kind: 'failed', failure }));
       thread.onLine = take;
