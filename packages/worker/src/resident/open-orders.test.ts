@@ -28,3 +28,18 @@ it('a guest reports what was not delivered of its own senses, and no more than t
   orders.add({ kind: 'compute', id: 'c', name: 'sense', computeId: 'c', cause: { kind: 'user' }, ...limits });
   expect(untilRefused()).toBe(768);
 });
+
+it('the own work of a step is reported once, and keeps its turn from being idle', () => {
+  const orders = createOpenOrders(['flow']);
+  const turn = { kind: 'turn', id: 't1', threadId: 'thread_a', round: 0, graceMs: 1 } as const;
+  orders.add({ ...turn, trigger: { kind: 'user' }, payload: null, messages: [], steps: [] });
+  const worked = (): string | null =>
+    orders.settle({ kind: 'worked', id: 't1', ordinal: 1, ok: true, value: 1 });
+  const never = 'it reported work of no step that is under way';
+  expect(worked()).toBe(never);
+  orders.settle({ kind: 'step', id: 't1', ordinal: 0, request: { kind: 'sleep', ms: 1 } });
+  expect(orders.isIdle()).toBe(true);
+  orders.settle({ kind: 'step', id: 't1', ordinal: 1, request: { kind: 'value', name: 'own' } });
+  expect(orders.isIdle()).toBe(false);
+  expect([worked(), worked(), orders.isIdle()]).toEqual([null, never, true]);
+});
