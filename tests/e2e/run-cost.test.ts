@@ -43,7 +43,17 @@ it('a run by library call is four commits, and waits for the disk for nothing th
   const scratch = { root: marks, project: project.root, env: {} };
   const order = { scratch, work: { kind: 'dispatch', request }, marks, warmUps: 2, times: 1 };
   const host = [process.execPath, join(ROOT, 'bench/cost/host.ts'), JSON.stringify(order)];
-  const words = ['-f', '--seccomp-bpf', '-qq', '-y', '-o', log, '-e', 'trace=fsync,fdatasync,openat', ...host];
+  const words = [
+    '-f',
+    '--seccomp-bpf',
+    '-qq',
+    '-y',
+    '-o',
+    log,
+    '-e',
+    'trace=fsync,fdatasync,openat',
+    ...host,
+  ];
   execFileSync('strace', words, { cwd: project.root, env: project.env, stdio: 'ignore' });
   const calls = readFileSync(log, 'utf8');
   const run = calls.slice(calls.indexOf(`${marks}/begin`), calls.indexOf(`${marks}/end`));

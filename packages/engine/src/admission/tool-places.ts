@@ -44,7 +44,10 @@ export function findToolPlaces(settings: Settings): ToolPlaces {
     return !isOfRepository(path) || isFileOf(repository, realpathSync.native(path)); // P2
   };
   const isVisible = (path: string): boolean =>
-    isShowable(path) && isOutside(path) && !namesCredential(path) && !namesCredential(realpathSync.native(path));
+    isShowable(path) &&
+    isOutside(path) &&
+    !namesCredential(path) &&
+    !namesCredential(realpathSync.native(path));
   const logIns = CREDENTIAL_PATHS.map((path) => join(home, path)).filter((path) => existsSync(path));
   const pythons = listPythonFolders(settings);
   return {
@@ -53,7 +56,9 @@ export function findToolPlaces(settings: Settings): ToolPlaces {
     isVisibleWhole: (path) => isVisible(path) && isOfUser(path) && !logIns.some((file) => isIn(path, file)),
     isVisibleThrough: isOutside,
     isVisibleAsNamed: (path) =>
-      isShowable(path) && isOutside(path) && (namesCredential(path) || !namesCredential(realpathSync.native(path))),
+      isShowable(path) &&
+      isOutside(path) &&
+      (namesCredential(path) || !namesCredential(realpathSync.native(path))),
     isVisibleAsOwn: (path) => isShowable(path) && !isIn(projectRoot, realpathSync.native(path)),
     findPython(folder) {
       if (!existsSync(folder)) return [];

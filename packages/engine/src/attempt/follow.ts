@@ -90,12 +90,10 @@ export function follow(
   adopted: { readonly handover: Handover; readonly events: readonly StoredEvent[] } | null = null,
 ): FollowedAttempt {
   const { attempt } = parts;
-  const place = { runId: run.runId, attempt };
+  const place = { runId: run.runId, attempt, isCommand: run.runtimeName === 'command' };
   let hasStarted = adopted !== null;
   const replay = createReplay(adopted?.handover ?? null);
-  const isCommand = run.runtimeName === 'command';
-  const recorded = findRecordedWork(adopted?.events ?? [], place);
-  const work = createWorkRecord(record, { ...place, isCommand }, recorded);
+  const work = createWorkRecord(record, place, findRecordedWork(adopted?.events ?? [], place));
   const onLine = (line: WorkerLine): void => {
     const isPast = replay.receive(line);
     passOn(record, work, place, line, { cost: rooms.budget.cost, isPast });
@@ -107,7 +105,7 @@ export function follow(
   const supervision = supervise({
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
-    usesModel: !isCommand,
+    usesModel: !place.isCommand,
     adoptedAfterMs: adopted?.handover.elapsedMs,
     findTakeover: () => findTakeover(rooms, run.runId),
     compute: rooms.compute,

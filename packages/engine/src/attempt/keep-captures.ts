@@ -2,7 +2,6 @@
  * Stores what an attempt produced. The host hashes the worker's captures again; without a result, or when a capture is
  * missing or altered, it captures the patch itself, so that no work is lost.
  */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -93,9 +92,8 @@ function refsOf(result: Result): string[] {
 async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
   const keep = async (ref: string): Promise<void> => {
     const bytes = await readFile(join(remains.paths.captures, ref));
-    const actual = createHash('sha256').update(bytes).digest('hex');
-    if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
-    await rooms.store.putBlob(bytes);
+    const { digest } = await rooms.store.putBlob(bytes);
+    if (digest !== ref) throw new Error(`capture ${ref} has the digest ${digest}`);
   };
   await forEachOf([...new Set(refs)], keep, STORED_AT_ONCE);
 }

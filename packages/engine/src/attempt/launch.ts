@@ -43,10 +43,7 @@ export async function launch(
   });
   const at = rooms.clock.now().toISOString();
   try {
-    const [program] = await Promise.all([
-      describeProgram(run.runtime.bin, settings.path),
-      prepared.synced,
-    ]);
+    const [program] = await Promise.all([describeProgram(run.runtime.bin, settings.path), prepared.synced]);
     const { nonce, workspace } = prepared;
     const data = {
       handle: { ...worker.handle },

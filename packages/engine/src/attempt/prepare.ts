@@ -112,10 +112,7 @@ async function prepareAll(
   if (repo !== undefined) undo.push(() => rooms.workspaces.unpinBase(stateDir, repo, { runId, attempt }));
   const remote = await fetchRemoteBase(rooms, run, record, { attempt, signal });
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start: { ...start, ...remote } });
-  undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
-  const synced = rooms.workspaces.sync(workspace); // beside the rest, and the start of the worker
-  const isSynced = Promise.allSettled([synced]);
-  undo.push(() => isSynced);
+  const synced = syncBeside(rooms, workspace, undo);
   const { secrets, network, login } = await fetching;
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
@@ -139,6 +136,15 @@ async function prepareAll(
     userPrompts: await composeUserPrompts(rooms, run, { conversation, earlier, start, workspace }),
   });
   return { attempt, nonce, paths, workspace, synced, limits, job };
+}
+
+/** While the rest is prepared and the worker starts. */
+function syncBeside({ workspaces }: DispatchRooms, workspace: PreparedWorkspace, undo: Undo): Promise<void> {
+  undo.push(() => workspaces.remove(workspace, { force: true }));
+  const synced = workspaces.sync(workspace);
+  const isSynced = Promise.allSettled([synced]);
+  undo.push(() => isSynced); // before it is removed
+  return synced;
 }
 
 /** What the attempt may use of the user's: keys for its environment, for its broker, and a log-in. */

@@ -67,7 +67,5 @@ test.each([
   const appendLast = record.appendLast.bind(record);
   record.appendLast = (...given) => (steps.push('ending'), appendLast(...given));
   await settle({ ...rooms, workspaces }, record, { ...input, remains }, { attemptsLeft: 0, delayMs: 0 });
-  expect(steps).toEqual(
-    isProvenGone ? ['saving', 'released', 'ending'] : ['released', 'saving', 'ending'],
-  );
+  expect(steps).toEqual(isProvenGone ? ['saving', 'released', 'ending'] : ['released', 'saving', 'ending']);
 });

@@ -37,7 +37,7 @@ test('a program is read once, for all projects of its user, and again when it ch
   expect(await digestNow(program)).toBe(digestOf('two more'));
 });
 
-test('of a program that was started the digest is learned before anybody asks', async () => {
+test('of a program that was started the digest is there before it is asked for', async () => {
   const { folder, program, write, digests } = openDigests();
   write('one');
   const file = await describeProgram(program, '');

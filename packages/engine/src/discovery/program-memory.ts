@@ -1,7 +1,7 @@
 /**
- * Remembers something about programs that takes long to learn, across projects.
+ * Remembers something about programs that takes long to find out, across projects.
  *
- * K1  It counts for exactly the file that it was learned of: the mark has its inode, size and both times. No program can
+ * K1  It counts for exactly the file that it was found of: the mark has its inode, size and both times. No program can
  *     set its ctime.
  * K2  It is in the user's own state folder, which no run sees. A folder that others can write is not used, and none is
  *     made for it.
@@ -38,7 +38,7 @@ export function resolveProgramMemory(userState: string, name: string): ProgramMe
         const known = Object.fromEntries([...kept, [program, { mark, answer }]]);
         writeFileAtomicSync(file, JSON.stringify(known), { durable: false });
       } catch {
-        // a full disk: it is learned again
+        // a full disk: it is asked for again
       }
     },
   };

@@ -22,6 +22,8 @@ test('while a run is under way, what the first seal needs of its program is prep
   const programs: unknown[] = [];
   const prepareToSeal: typeof rooms.prepareToSeal = (program) => programs.push(program?.path);
   const dispatcher = createDispatcher({ ...rooms, prepareToSeal });
-  await (await dispatcher.dispatch({ argv: ['true'], workspace: 'empty' })).ended;
+  await (
+    await dispatcher.dispatch({ argv: ['true'], workspace: 'empty' })
+  ).ended;
   expect(programs).toEqual([realpathSync(process.execPath)]);
 });

@@ -179,9 +179,11 @@ async function driveToEnd(
   drive: () => Promise<void>,
 ): Promise<DispatchResult> {
   try {
-    await drive()
-      .catch((error: unknown) => endBroken(rooms, entry, error as Error))
-      .finally(() => releaseRun(rooms, entry)); // what follows is for the caller alone
+    try {
+      await drive().catch((error: unknown) => endBroken(rooms, entry, error as Error));
+    } finally {
+      await releaseRun(rooms, entry); // what follows is for the caller alone
+    }
     return await describeRun(rooms, entry.run.runId);
   } catch (error) {
     entry.isLost = error instanceof RunLeftError || error instanceof RunTakenOverError;

@@ -61,7 +61,7 @@ async function recoverLeft(rooms: DispatchRooms, runId: string): Promise<unknown
   if (row === null) throw new Error('there is no such run');
   await recoverRun(rooms, { row, why: 'the host died' }, () => false);
   const events = rooms.ledger.read({ runId });
-  expect(events.at(-1)?.type).toBe('evidence.sealed');
+  expect(events.map(({ type }) => type)).toContain('evidence.sealed');
   return events.find((event) => event.type === 'dispatch.failed')?.data;
 }
 
@@ -114,19 +114,26 @@ async function startRun(rooms: DispatchRooms, request: DispatchRequest): Promise
 }
 
 test.each([
-  ['an empty folder', { workspace: 'empty' }, ['record.json', 'git/HEAD', 'git/config', 'git/info/attributes']],
+  [
+    'an empty folder',
+    { workspace: 'empty' },
+    ['record.json', 'git/HEAD', 'git/config', 'git/info/attributes'],
+  ],
   ['a worktree', {}, ['record.json']],
-] as const)('the work in %s is saved although the power cut took what is recorded anyway', async (_name, how, torn) => {
-  const { rooms } = await openRooms();
-  const { run, prepared } = await startRun(rooms, { argv: ['true'], ...how });
-  const { path, attemptDir } = prepared.workspace;
-  writeFileSync(join(path, 'new.txt'), 'work\n');
-  for (const name of torn) writeFileSync(join(attemptDir, name), '');
-  const ended = await recoverLeft(rooms, run.runId);
-  expect(ended).toMatchObject({ checkpoint: {}, patchRef: expect.any(String) as string });
-  expect(rooms.ledger.read({ runId: run.runId, types: ['warning'] })).toEqual([]);
-  expect(existsSync(attemptDir)).toBe(false);
-});
+] as const)(
+  'the work in %s is saved although the power cut took what is recorded anyway',
+  async (_name, how, torn) => {
+    const { rooms } = await openRooms();
+    const { run, prepared } = await startRun(rooms, { argv: ['true'], ...how });
+    const { path, attemptDir } = prepared.workspace;
+    writeFileSync(join(path, 'new.txt'), 'work\n');
+    for (const name of torn) writeFileSync(join(attemptDir, name), '');
+    const ended = await recoverLeft(rooms, run.runId);
+    expect(ended).toMatchObject({ checkpoint: {}, patchRef: expect.any(String) as string });
+    expect(rooms.ledger.read({ runId: run.runId, types: ['warning'] })).toEqual([]);
+    expect(existsSync(attemptDir)).toBe(false);
+  },
+);
 
 test('a record that the power cut took is there again for a later clean-up', async () => {
   const { rooms } = await openRooms();

@@ -51,7 +51,10 @@ async function packLoose(layout: LocalLayout): Promise<void> {
     const emptied = packs.filter(
       (pack) => pack.name !== name && pack.digests.every((each) => moved.has(each)),
     );
-    await removeAll([...[...packed].map((digest) => blobFile(layout, digest)), ...emptied.map(({ file }) => file)]);
+    await removeAll([
+      ...[...packed].map((digest) => blobFile(layout, digest)),
+      ...emptied.map(({ file }) => file),
+    ]);
   } finally {
     await writer.abandon();
   }
