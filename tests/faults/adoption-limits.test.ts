@@ -116,6 +116,8 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     const worker = workerOf(stateDir, runId);
     fillDisk(disk.path);
     await until('it has ended', () => isGone(worker), 30_000);
+    const refused = await project.caisson('up', '-d');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/full|space|ENOSPC/i)]);
     rmSync(fillerOf(disk.path));
     await serve(project);
     await until('it is settled', async () => (await show(project, runId)).status !== 'running', 30_000);
@@ -128,16 +130,13 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     const plain = createProject({ env: { CAISSON_HEARTBEAT_MS: '60000' } }); // it writes nothing meanwhile
     const disk = mountTmpfs(join(plain.root, '../disk'), '16m');
     onTestFinished(() => disk.remove());
-    const project = withState(plain, join(disk.path, 'state'));
-    const left = await leaveWaiting(project, join(disk.path, 'state'));
+    const left = await leaveWaiting(withState(plain, join(disk.path, 'state')), join(disk.path, 'state'));
     const { engine, runId } = left;
     engine.beginAdopting();
     fillDisk(disk.path);
     // The daemon's timer and each follower of a run check: none of them may delay it.
     for (let check = 0; check < 8; check += 1)
       await expect(engine.recover({ isRepeated: true })).rejects.toThrow(LedgerFullError);
-    const refused = await project.caisson('up', '-d');
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/full|space|ENOSPC/i)]);
     expect(isGone(left.worker)).toBe(false);
     rmSync(fillerOf(disk.path));
     expect(await engine.recover({ isRepeated: true })).toMatchObject({ adopted: [runId] });
