@@ -36,6 +36,10 @@ async function startWorking(project: Project, ...options: string[]): Promise<Wor
   const isUp = async (): Promise<boolean> =>
     (await project.caisson('logs', runId, '--stdout')).stdout.startsWith('up\n');
   await until('the agent works', isUp, 60_000);
+  // It waits a moment for the ending; a host that is killed before leaves it to the next one, after `run.adopted`.
+  await until('its call is recorded', async () =>
+    typesOf(await project.events(runId)).includes('tool.started'),
+  );
   return { runId, mark, finish: () => letGo(project, runId) };
 }
 
