@@ -32,11 +32,11 @@ export interface SpawnedBwrap {
 }
 
 /** Starts bubblewrap with everything it needs; the program inside waits at the gate. */
-export function spawnBwrap(
+export async function spawnBwrap(
   spec: SandboxSpec,
   options: LaunchOptions,
   vanished: ReadonlySet<string>,
-): SpawnedBwrap {
+): Promise<SpawnedBwrap> {
   const bwrap = options.bwrapPath ?? findBwrap();
   if (bwrap === null) throw bwrapMissing();
   const extraFds = spec.extraFds ?? [];
@@ -58,7 +58,7 @@ export function spawnBwrap(
     const [file = bwrap, ...args] = enterCgroups(spec.cgroupPaths, command);
     const marker = spec.env[MARKER_NAME];
     const own = [...extraFds, 'pipe' as const, 'pipe' as const, ...attached];
-    const pipes = createOutputPipes(spec);
+    const pipes = await createOutputPipes(spec);
     const child = spawn(file, args, {
       cwd: '/',
       detached: true,
