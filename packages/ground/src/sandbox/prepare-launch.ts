@@ -1,3 +1,4 @@
+import { listProcSwitches } from './hidden-paths.ts';
 import { highestInheritedFd } from './inherited-fds.ts';
 import { launchHelper } from './launch-helper.ts';
 import { buildSeccompProgram } from './seccomp.ts';
@@ -13,6 +14,7 @@ export function prepareLaunch(): void {
     highestInheritedFd();
     buildSeccompProgram();
     prepareSystemView();
+    listProcSwitches();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // the launch reports a failure
   }

@@ -47,11 +47,14 @@ export async function spawnBwrap(
     statusFd + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
   try {
     const view = takeSystemView();
-    const plan = rememberPaths(() => planMounts(spec, vanished, view));
+    const { plan, built } = rememberPaths(() => {
+      const plan = planMounts(spec, vanished, view);
+      return { plan, built: buildArguments(spec, plan, view, attach) };
+    });
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...rememberPaths(() => buildArguments(spec, plan, view, attach)),
+      ...built,
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
