@@ -15,6 +15,15 @@ export interface BenchRow {
   readonly details?: readonly string[];
 }
 
+/** A row without a number: what it needs is not on this machine. */
+export function unmeasuredRow(
+  row: Pick<BenchRow, 'name' | 'unit' | 'peer' | 'target'>,
+  unmeasured: string,
+): BenchRow {
+  const none = Number.NaN;
+  return { ...row, value: none, peerValue: none, ratio: none, met: false, unmeasured };
+}
+
 /** A module that measures. Importing it must do nothing. */
 export interface BenchModule {
   run(): Promise<BenchRow[]>;

@@ -17,6 +17,7 @@ const SMALL = 1000;
 const LARGE = Number(process.env['CAISSON_BENCH_RUNS'] ?? 50_000);
 const ROUNDS = 9;
 const AT_MOST = 1.5;
+const AT_MOST_MB = 300;
 /** Where the user of a scratch folder has them. */
 const KEYS = '.local/share/caisson/keys';
 const USER = ['-c', 'user.name=B', '-c', 'user.email=b@example.invalid'];
@@ -73,7 +74,9 @@ async function measure(small: Filled, large: Filled): Promise<BenchRow[]> {
       large: () => look('large', large),
     });
     rows.push(row(`${name}, time`, 'ms p50', ms.large, ms.small));
-    rows.push(row(`${name}, peak memory`, 'MB', memory.large / 1000, memory.small / 1000));
+    const peak = row(`${name}, peak memory`, 'MB', memory.large / 1000, memory.small / 1000);
+    const target = `${peak.target} and ${AT_MOST_MB} MB`;
+    rows.push({ ...peak, target, met: peak.met && peak.value <= AT_MOST_MB });
   }
   return rows;
 }
@@ -93,15 +96,14 @@ const WALKS: Readonly<Record<string, string[]>> = {
   doctor: ['doctor'],
   'verify --all': ['verify', '--all'],
 };
-const WALK_AT_MOST_MB = 300;
 
 async function measureWalks(small: Filled, large: Filled): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   for (const [name, args] of Object.entries(WALKS)) {
     const [few, many] = [await runMeasured(small.scratch, args), await runMeasured(large.scratch, args)];
     const memory = row(`${name}, peak memory`, 'MB', many.kb / 1000, few.kb / 1000);
-    const isMet = memory.value <= WALK_AT_MOST_MB;
-    rows.push({ ...memory, target: `<= ${WALK_AT_MOST_MB} MB`, met: isMet });
+    const isMet = memory.value <= AT_MOST_MB;
+    rows.push({ ...memory, target: `<= ${AT_MOST_MB} MB`, met: isMet });
     // A second is allowed for the start.
     const perRun = (ms: number, runs: number): number => (1000 * ms) / (runs + SMALL);
     const [each, peer] = [perRun(many.ms, LARGE), perRun(few.ms, SMALL)];

@@ -1,6 +1,6 @@
 // Re-runs every published number: node bench/run.ts [--json[=FILE]] [--publish] [names…]
 // Without names every bench that exists runs. `--json` prints the rows as JSON instead of a table, `--json=FILE` writes
-// them beside it, `--publish` writes them to docs/numbers.md. Exit code 1 when a target was missed, 2 when a name is unknown.
+// them beside it, `--publish` writes them to docs/numbers.md. Exit code 1 when a target was missed or a bench broke, 2 when a name is unknown.
 import { existsSync, writeFileSync } from 'node:fs';
 
 import { isBenchModule, type BenchRow } from './bench-row.ts';
@@ -28,9 +28,16 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   const benches: MeasuredBench[] = [];
+  const broken: string[] = [];
   for (const name of asked.length > 0 ? asked : existingBenches()) {
     process.stderr.write(`measuring ${name} …\n`);
-    const bench = { ...startMeasuring(name), rows: await measure(name) };
+    const started = startMeasuring(name);
+    const rows = await measure(name).catch((error: unknown) => reportBroken(name, error));
+    if (rows === null) {
+      broken.push(name);
+      continue;
+    }
+    const bench = { ...started, rows };
     if (json !== '--json') process.stdout.write(`${bench.rows.map(formatRow).join('\n')}\n`);
     benches.push(bench);
     if (flags.includes(PUBLISH)) publish(benches, Object.keys(BENCH_MODULES));
@@ -40,8 +47,14 @@ async function main(args: readonly string[]): Promise<number> {
   else if (json !== undefined) writeFileSync(json.slice('--json='.length), formatJson(rows));
   const measured = rows.filter((row) => row.unmeasured === undefined);
   const missed = measured.filter((row) => !row.met);
-  if (json !== '--json') process.stdout.write(formatVerdict(rows, measured.length, missed));
-  return missed.length === 0 ? 0 : 1;
+  if (json !== '--json') process.stdout.write(formatVerdict(rows, measured.length, missed, broken));
+  return missed.length + broken.length === 0 ? 0 : 1;
+}
+
+/** A bench that breaks ends no other: its section of docs/numbers.md stays as it is. */
+function reportBroken(name: string, error: unknown): null {
+  process.stderr.write(`bench ${name} broke: ${error instanceof Error ? error.stack : String(error)}\n`);
+  return null;
 }
 
 /** A bench that is not there is an error only for those who ask for it by name. */
@@ -71,8 +84,16 @@ function formatRow(row: BenchRow): string {
   ].join('\n');
 }
 
-function formatVerdict(rows: readonly BenchRow[], measured: number, missed: readonly BenchRow[]): string {
-  const names = missed.map((row) => `  MISSED ${row.name} against ${row.peer}\n`).join('');
+function formatVerdict(
+  rows: readonly BenchRow[],
+  measured: number,
+  missed: readonly BenchRow[],
+  broken: readonly string[],
+): string {
+  const names = [
+    ...missed.map((row) => `  MISSED ${row.name} against ${row.peer}\n`),
+    ...broken.map((name) => `  BROKEN ${name}\n`),
+  ].join('');
   const left = rows.length - measured;
   const others = left === 0 ? '' : `, ${left} not measured`;
   return `\n${measured - missed.length} of ${measured} targets met${others}\n${names}`;

@@ -20,7 +20,8 @@ export function formatCosts({ report, samples, walls, counts }: Costs): string[]
   const { hostMs, programsMs, wallMs } = report;
   const known = PARTS.filter((part) => part === 'host' || counts.has(part) || samples.has(part));
   const timeOf = (part: Part): number => (part === 'host' ? hostMs : 0) + (samples.get(part) ?? 0);
-  const wallOf = (part: Part): number => walls.get(part) ?? (part === 'host' ? wallMs : 0);
+  // A child of the host that is not yet its program looks like the host.
+  const wallOf = (part: Part): number => (part === 'host' && hostMs > 0 ? wallMs : (walls.get(part) ?? 0));
   const sampledMs = known.reduce((sum, part) => sum + timeOf(part), 0);
   const countsOf = (part: Part): number[] => COUNTED.map((name) => counts.get(part)?.[name] ?? 0);
   const totals = COUNTED.map((name) => [...counts.values()].reduce((sum, each) => sum + each[name], 0));

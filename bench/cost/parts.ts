@@ -6,8 +6,8 @@ const PROGRAMS: readonly (readonly [Part, RegExp])[] = [
   ['host', /cost\/host\.ts|caisson\.js/],
   ['worker', /worker\.mjs|start\.mjs/],
   ['bubblewrap', /^(\S*\/)?bwrap\b/],
-  // Its launch guard, mkfifo, and what joins and leaves groups; the gate becomes the agent.
-  ['helpers', /^\/bin\/sh -c .*caisson-|^(\S*\/)?mkfifo\b|^\S*perl -e /s],
+  // Its launch helper, and what joins and leaves groups; the gate becomes the agent.
+  ['helpers', /^\/bin\/sh -c .*caisson-|^\S*perl -e /s],
   ['relay', /inside\.pl|relay\.mjs/],
   ['git', /^(\S*\/)?git\b/],
 ];

@@ -22,6 +22,7 @@ export interface PartCounts {
   programs: number;
   commits: number;
   fsyncs: number;
+  /** Names and nameless files made on a disk. */
   files: number;
 }
 
@@ -33,6 +34,9 @@ export interface WatchedTimes {
   readonly walls: ReadonlyMap<Part, number>;
 }
 
+/** Calls that make a folder, a link or a FIFO; some processors have only the newer ones. */
+const MAKING = ['?mkdir', 'mkdirat', '?link', 'linkat', '?symlink', 'symlinkat', '?mknod', 'mknodat'];
+
 export async function watchTimes(watched: Watched): Promise<WatchedTimes> {
   const { printed, samples } = await watchHost(watched, underReaper(watched.argv));
   const report = JSON.parse(printed) as HostReport;
@@ -41,7 +45,7 @@ export async function watchTimes(watched: Watched): Promise<WatchedTimes> {
 
 export async function watchCalls(watched: Watched): Promise<ReadonlyMap<Part, PartCounts>> {
   const log = join(watched.marks, 'strace.log');
-  const calls = 'trace=execve,fsync,fdatasync,openat';
+  const calls = `trace=execve,fsync,fdatasync,openat,${MAKING.join(',')}`;
   const strace = ['strace', '-f', '--seccomp-bpf', '-y', '-s', '4096', '-o', log, '-e', calls];
   const { samples } = await watchHost(watched, [...strace, ...watched.argv]);
   return countCalls(joinLines(readFileSync(log, 'utf8')), samples);
@@ -104,9 +108,14 @@ function countCalls(
   return counts;
 }
 
+/** A file that is made, or may be, also one without a name; and everything else that gets a name. */
+const MADE = /^(openat\(.*O_(CREAT|TMPFILE).* = \d|(mkdir|link|symlink|mknod)(at)?\(.* = 0$)/;
+/** The kernel's own files, and memory, such as bubblewrap's root; what `-y` says of the result is where a file really is. */
+const NO_DISK = /^(openat\(.* = \d+<\/(proc|sys|dev|newroot)\/|.*"\/?(new|old)root\b)/;
+
 function listCounted(call: string): (keyof PartCounts)[] {
   if (/^execve\(.* = 0$/.test(call)) return ['programs'];
   if (/^f(data)?sync\(.*ledger\S*-wal>/.test(call)) return ['fsyncs', 'commits'];
   if (/^f(data)?sync\(/.test(call)) return ['fsyncs'];
-  return /^openat\(.*O_CREAT.* = \d/.test(call) ? ['files'] : [];
+  return MADE.test(call) && !NO_DISK.test(call) ? ['files'] : [];
 }

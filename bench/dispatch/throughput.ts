@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Queue, QueueEvents, Worker, type ConnectionOptions } from 'bullmq';
 import { createCaisson, type Caisson } from 'caisson';
 
-import type { BenchRow } from '../bench-row.ts';
+import { unmeasuredRow, type BenchRow } from '../bench-row.ts';
 import { BARE_NODE, startInBwrap } from './bare-bwrap.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 
@@ -171,11 +171,10 @@ async function startRedis(scratch: Scratch): Promise<ChildProcess | null> {
 }
 
 function unmeasured(why: string): BenchRow[] {
-  const none = { value: Number.NaN, peerValue: Number.NaN, ratio: Number.NaN, met: false };
   return LOADS.flatMap(({ concurrency, atLeast }) =>
-    NO_OPS.map(({ name }) => ({
-      ...{ ...none, name: nameOf(name, concurrency), unit: 'runs/s', peer: PEER },
-      ...{ target: `>= ${atLeast}x`, unmeasured: why },
-    })),
+    NO_OPS.map(({ name }) => {
+      const row = { name: nameOf(name, concurrency), unit: 'runs/s', peer: PEER };
+      return unmeasuredRow({ ...row, target: `>= ${atLeast}x` }, why);
+    }),
   );
 }

@@ -115,12 +115,13 @@ describe('what a power cut could take', { timeout: 120_000 }, () => {
 });
 
 /**
- * Not these: what an attempt has beside its record (recovery makes do without), captures (read and hashed again), locks,
+ * Not these: what an attempt has beside its record (recovery makes do without), captures and results (read and checked again), locks,
  * caches, hints, claims of processes that live, and objects of git, which count only once a ref names them.
  */
 function isRelied(path: string): boolean {
-  const isHint = /\/(worktrees|trash|captures|stat-cache|objects|compile|tmp|claims)\/|\.lock$|\/index$/.test(
-    path,
-  );
+  const isHint =
+    /\/(worktrees|trash|captures|results|stat-cache|objects|compile|tmp|claims)\/|\.lock$|\/index$/.test(
+      path,
+    );
   return !isHint && !path.startsWith('.git/') && path.startsWith('/');
 }

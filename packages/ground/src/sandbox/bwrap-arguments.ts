@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { shellQuote } from '@caisson/protocol';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
-import { isInside, liesInMemory, type Mount } from './mount-plan.ts';
+import { isFree, isInside, liesInMemory, type Mount } from './mount-plan.ts';
 import { canonical, findRealPath } from './real-path.ts';
 import type { SystemView } from './system-view.ts';
 
@@ -90,8 +90,6 @@ function systemFiles(
   attach: AttachContent,
 ): string[] {
   const own = [...accountFiles(spec), ...(spec.network === 'none' ? resolverFiles() : [])];
-  const isFree = (path: string): boolean =>
-    liesInMemory(path, plan) && !plan.some(({ target }) => target === path);
   const files = [
     ...view.files
       .filter((path) => !own.some((file) => file.path === path))
@@ -99,7 +97,7 @@ function systemFiles(
     ...own.map(({ path, content }) => ({ path, give: () => attach(content) })),
   ];
   return files.flatMap(({ path, give }) =>
-    isFree(path) ? ['--perms', '0444', '--file', String(give()), path] : [],
+    isFree(path, plan) ? ['--perms', '0444', '--file', String(give()), path] : [],
   );
 }
 

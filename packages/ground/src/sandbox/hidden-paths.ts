@@ -97,7 +97,7 @@ function attempt(read: () => string): string | null {
 let procSwitches: { folders: string[]; files: string[] } | undefined;
 
 /** Entries of /proc that belong to the machine and that root's uid could write. They are fixed until the next boot. */
-function listProcSwitches(): { folders: string[]; files: string[] } {
+export function listProcSwitches(): { folders: string[]; files: string[] } {
   if (procSwitches !== undefined) return procSwitches;
   const folders: string[] = [];
   const files: string[] = [];

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { childPids, isSameProcess, readProcess } from '../processes/index.ts';
 import { sendSignal } from './signal-program.ts';
 
-const INIT_GONE_POLL_MS = 2;
+const INIT_GONE_POLL_MS = 1;
 /** A process in an uninterruptible wait (a dead network disk) cannot be killed: then we stop waiting. */
 const INIT_GONE_LIMIT_MS = 10_000;
 

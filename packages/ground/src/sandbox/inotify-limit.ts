@@ -3,10 +3,11 @@
 // The kernel counts them per user of the machine, and the default of 128 instances is used up quickly: then no editor
 // and no other sandbox of that user gets one. A user namespace has its own limits, which count below those of the
 // machine. Only a process that is in the namespace and has its capabilities may set them, and one that is executed
-// there has none: so a Perl program enters by itself (enter-namespaces.ts), as the owner of the namespace, and writes them.
+// there has none: so a Perl program enters by itself (perl-helper.ts), as the owner of the namespace, and writes them.
 // Without Perl there is no limit, and the record of the run says so.
 import { readFileSync } from 'node:fs';
-import { CLONE_NEWUSER } from './perl-helper.ts';
+
+export const CLONE_NEWUSER = 0x10000000;
 
 /** One sandbox gets this part of what the machine gives one user. */
 const SHARE = 4;

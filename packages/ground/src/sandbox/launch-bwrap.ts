@@ -5,7 +5,7 @@
 //
 // bubblewrap keeps two processes: the outer one (our child) and `init`, first of the new PID namespace. When init is
 // dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process.
-// Until both are armed to do so the program waits at the start gate and the launch guard (launch-guard.ts) watches.
+// Until both are armed to do so the program waits at the start gate and the launch guard (launch-helper.ts) watches.
 import type { ChildProcess } from 'node:child_process';
 import { isSameProcess, type ProcessInfo } from '../processes/index.ts';
 import {
@@ -16,7 +16,6 @@ import {
   type SandboxSpec,
 } from './contract.ts';
 import { listChannels } from './channels.ts';
-import { takeNamespaceEntry, type NamespaceEntry } from './enter-namespaces.ts';
 import { SandboxStartError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import {
@@ -27,7 +26,7 @@ import {
   readInitPid,
   type NamedProcess,
 } from './init-process.ts';
-import { launchGuard } from './launch-guard.ts';
+import { launchHelper } from './launch-helper.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
@@ -62,9 +61,9 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
   let given = areLayersRefused ? withoutStore(spec) : spec;
   const marker = spec.env[MARKER_NAME];
   for (;;) {
-    const guarded = marker === undefined ? () => {} : launchGuard().launching(`${MARKER_NAME}=${marker}`);
+    const guarded = marker === undefined ? () => {} : launchHelper().launching(`${MARKER_NAME}=${marker}`);
     try {
-      return await bringUp(spawnBwrap(given, options, vanished), given, options, releaseMountPoints);
+      return await bringUp(await spawnBwrap(given, options, vanished), given, options, releaseMountPoints);
     } catch (error) {
       if (error instanceof LayersRefused) {
         areLayersRefused = true;
@@ -91,7 +90,6 @@ async function bringUp(
   releaseMountPoints: () => void,
 ): Promise<SandboxProcess> {
   const { child, gate, status } = spawned;
-  const entry = takeNamespaceEntry();
   const ending = Promise.withResolvers<SandboxExit>();
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
   const view: View = { init: null, agent: null, isHeld: false };
@@ -108,11 +106,10 @@ async function bringUp(
   const said = await word;
   if (said !== 'ready') {
     options.signal?.removeEventListener('abort', kill);
-    entry.cancel();
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
   view.agent = findAgent(view.init);
-  const limitsInotify = await finishView(spawned, spec, entry, view.init, kill);
+  const limitsInotify = await finishView(spawned, spec, view.init, kill);
   openGate(gate);
 
   const streams = [spawned.stdout, stderr];
@@ -145,19 +142,17 @@ async function bringUp(
 async function finishView(
   { mounts, plan }: SpawnedBwrap,
   spec: SandboxSpec,
-  entry: NamespaceEntry,
   init: NamedProcess | null,
   kill: () => void,
 ): Promise<boolean> {
   try {
     await verifyLayers(spec, plan, init?.pid ?? 0);
   } catch (error) {
-    entry.cancel();
     kill();
     await gone(init);
     throw error;
   }
-  const { limitsInotify, isMounted } = await entry.enter(init?.pid ?? 0, mounts);
+  const { limitsInotify, isMounted } = await launchHelper().enter(init?.pid ?? 0, mounts);
   if (isMounted || mounts?.hasLayers !== true) return limitsInotify;
   kill();
   await gone(init);

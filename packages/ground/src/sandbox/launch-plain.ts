@@ -27,7 +27,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const launchId = randomUUID();
   writePrivateFiles(spec);
   const group = openSweepGroup(spec.cgroupPaths, launchId);
-  const pipes = createOutputPipes(spec);
+  const pipes = await createOutputPipes(spec);
   const child = spawnPlain(spec, pipes, group.procsFiles, launchId);
   pipes.closeWriteEnds();
   const { stdout, stderr } = pipes.openStreams();

@@ -2,7 +2,7 @@
 //
 // bubblewrap makes them itself from version 0.11 on; Debian 12 and Ubuntu 24.04 have older ones. So bubblewrap binds the
 // folder read-only and the store on a stage, and while the program waits at the start gate a Perl program enters the
-// mount namespace (enter-namespaces.ts), as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
+// mount namespace (perl-helper.ts), as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
 // stage away. Where that fails the launch is repeated without a store: the folders are then read-only (S6).
 //
 // An overlay shows the folder without the mounts in it, so what the plan hides or guards there is mounted again on top. A
@@ -16,8 +16,8 @@ import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { unusedName } from '../platform/index.ts';
 import type { SandboxSpec } from './contract.ts';
+import { CLONE_NEWUSER } from './inotify-limit.ts';
 import type { Mount } from './mount-plan.ts';
-import { CLONE_NEWUSER } from './perl-helper.ts';
 
 /** Where the store is visible while the sandbox is built; under a replaced folder. */
 export const LAYER_STAGE = '/run/caisson-layers';

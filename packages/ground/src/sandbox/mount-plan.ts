@@ -64,10 +64,13 @@ export function planMounts(
 /** Links of the system's folders, unless a caller's mount is there. */
 function listSystemLinks({ links }: SystemView, plan: readonly Mount[]): Mount[] {
   return links.flatMap(({ path, to }): Mount[] =>
-    nearestParent(path, plan).kind === 'scratch' && !plan.some(({ target }) => target === path)
-      ? [{ kind: 'link', target: path, to }]
-      : [],
+    isFree(path, plan) ? [{ kind: 'link', target: path, to }] : [],
   );
+}
+
+/** Whether a folder in memory is at this path without links, and nothing else is mounted there. */
+export function isFree(path: string, plan: readonly Mount[]): boolean {
+  return nearestParent(path, plan).kind === 'scratch' && !plan.some(({ target }) => target === path);
 }
 
 /**
@@ -193,7 +196,7 @@ function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
   // In a folder that is empty anyway there is nothing to hide.
   if (under.kind === 'scratch' || under.kind === 'mask') return wish.whenMissing === 'refuse';
   if (under.kind !== 'bind') return true;
-  const place = join(under.source, relative(under.target, mount.target));
+  const place = placeUnder(under, mount.target);
   const found = findStats(place);
   if (found !== null && !found.isSymbolicLink() && found.isDirectory() === isFolderMount(mount)) return true;
   if (wish.whenMissing === 'skip') return false;
@@ -201,6 +204,12 @@ function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
   throw new SandboxSpecError(`Nothing can be mounted at ${mount.target}: ${place} ${fault}.`, {
     remedy: 'Choose a place under /home, /root, /tmp or /run, or create the mount point first.',
   });
+}
+
+/** Where on the host a path in this mount is. Both are canonical. */
+function placeUnder({ source, target }: Mount & { kind: 'bind' }, path: string): string {
+  const inside = target === '/' ? path : path.slice(target.length);
+  return source === '/' ? inside : source + inside;
 }
 
 function nearestParent(target: string, plan: readonly Mount[]): Mount {

@@ -1,6 +1,6 @@
-import { prepareNamespaceEntry } from './enter-namespaces.ts';
+import { listProcSwitches } from './hidden-paths.ts';
 import { highestInheritedFd } from './inherited-fds.ts';
-import { prepareOutputPipes } from './output-pipes.ts';
+import { launchHelper } from './launch-helper.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { prepareSystemView } from './system-view.ts';
 
@@ -10,11 +10,11 @@ import { prepareSystemView } from './system-view.ts';
  */
 export function prepareLaunch(): void {
   try {
-    prepareOutputPipes();
+    launchHelper();
     highestInheritedFd();
     buildSeccompProgram();
     prepareSystemView();
-    prepareNamespaceEntry();
+    listProcSwitches();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // the launch reports a failure
   }

@@ -32,11 +32,11 @@ export interface SpawnedBwrap {
 }
 
 /** Starts bubblewrap with everything it needs; the program inside waits at the gate. */
-export function spawnBwrap(
+export async function spawnBwrap(
   spec: SandboxSpec,
   options: LaunchOptions,
   vanished: ReadonlySet<string>,
-): SpawnedBwrap {
+): Promise<SpawnedBwrap> {
   const bwrap = options.bwrapPath ?? findBwrap();
   if (bwrap === null) throw bwrapMissing();
   const extraFds = spec.extraFds ?? [];
@@ -47,18 +47,21 @@ export function spawnBwrap(
     statusFd + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
   try {
     const view = takeSystemView();
-    const plan = rememberPaths(() => planMounts(spec, vanished, view));
+    const { plan, built } = rememberPaths(() => {
+      const plan = planMounts(spec, vanished, view);
+      return { plan, built: buildArguments(spec, plan, view, attach) };
+    });
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...rememberPaths(() => buildArguments(spec, plan, view, attach)),
+      ...built,
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
     const [file = bwrap, ...args] = enterCgroups(spec.cgroupPaths, command);
     const marker = spec.env[MARKER_NAME];
     const own = [...extraFds, 'pipe' as const, 'pipe' as const, ...attached];
-    const pipes = createOutputPipes(spec);
+    const pipes = await createOutputPipes(spec);
     const child = spawn(file, args, {
       cwd: '/',
       detached: true,

@@ -110,7 +110,7 @@ function listKept(folder: string, mask: SandboxMask): string[] {
 
 /** The real place of the path in the workspace; nowhere when it does not exist, or a link leads out. */
 function findPlace(target: string, root: string, path: string): string[] {
-  const inside = relative(target, path);
+  const inside = path.startsWith(`${target}/`) ? path.slice(target.length + 1) : relative(target, path);
   if (leavesFolder(inside))
     throw new SandboxSpecError(`The guarded path ${path} is not inside the workspace ${target}.`);
   const real = findRealPath(join(root, inside));

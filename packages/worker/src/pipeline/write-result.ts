@@ -12,9 +12,16 @@ import { type AttemptContext, addUsage, redactForeign, redactRecord } from '../a
 
 const REPLY_HEAD_CHARACTERS = 16_384;
 
+/**
+ * Not synced: the host stores these bytes durably before the ending, and a power cut ends host and worker alike. Of a torn
+ * file it takes nothing (decision 0073).
+ */
 export function writeResult(context: AttemptContext, ending: Ending, durationMs: number): void {
   const result = composeResult(context, ending, durationMs);
-  writeFileAtomicSync(context.job.paths.result, `${JSON.stringify(result)}\n`, { mode: 0o600 });
+  writeFileAtomicSync(context.job.paths.result, `${JSON.stringify(result)}\n`, {
+    mode: 0o600,
+    durable: false,
+  });
   writeEnding(context, ending, durationMs);
 }
 

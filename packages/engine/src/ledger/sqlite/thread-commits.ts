@@ -22,7 +22,7 @@ import type { SqliteStorage } from './sqlite-storage.ts';
 import { endThreadTurn, type TurnMemory } from './write-turns.ts';
 import { isRecord, type Answer, type FromThread, type ThreadData, type ToThread } from './thread-messages.ts';
 
-/** A run without output makes about twenty: who carries out several, or a long one, gets a thread. */
+/** A run without output makes about five: who carries out several, or a long one, gets a thread. */
 const DEFAULT_CALLS_BEFORE = 40;
 /** A host that waits for work frees the memory of its thread. */
 const DEFAULT_IDLE_MS = 10_000;
