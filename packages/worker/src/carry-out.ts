@@ -187,7 +187,11 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   const opening = openNetwork(context); // W4; the host records the start meanwhile
   if (job.grant.sandbox === 'bwrap') prepareLaunch();
   opening.catch(() => undefined); // thrown below
-  await control.waitForGo().finally(() => opening); // W1
+  try {
+    await control.waitForGo(); // W1
+  } finally {
+    await opening;
+  }
   const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));
   await inStep('environment', 'worker-failed', () => {
     const merged = mergeEnv(job);

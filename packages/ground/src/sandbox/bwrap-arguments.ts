@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 import { shellQuote } from '@caisson/protocol';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
-import { isFree, isInside, liesInMemory, type Mount } from './mount-plan.ts';
-import { canonical, findRealPath } from './real-path.ts';
+import { isFree, liesInMemory, type Mount } from './mount-plan.ts';
+import { canonical, findRealPath, isInside } from './real-path.ts';
 import type { SystemView } from './system-view.ts';
 
 /** Gives content, or an open descriptor of ours, a descriptor number inside the child. */

@@ -9,7 +9,7 @@ import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
 import { LAYER_STAGE } from './layer-mounts.ts';
 import { sourceOf } from './named-folder.ts';
-import { canonical, findRealPath, findStats, leavesFolder, linksOn } from './real-path.ts';
+import { canonical, findRealPath, findStats, isInside, leavesFolder, linksOn } from './real-path.ts';
 import { listSystemView, type SystemView } from './system-view.ts';
 import { findGuarded, findGuardedInLayers } from './workspace-guards.ts';
 
@@ -63,9 +63,8 @@ export function planMounts(
 
 /** Links of the system's folders, unless a caller's mount is there. */
 function listSystemLinks({ links }: SystemView, plan: readonly Mount[]): Mount[] {
-  return links.flatMap(({ path, to }): Mount[] =>
-    isFree(path, plan) ? [{ kind: 'link', target: path, to }] : [],
-  );
+  const shown = links.filter(({ path }) => isFree(path, plan));
+  return shown.map(({ path, to }) => ({ kind: 'link', target: path, to }));
 }
 
 /** Whether a folder in memory is at this path without links, and nothing else is mounted there. */
@@ -109,9 +108,7 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     ...hidden.folders.map((path) => skip(scratch(path, HIDDEN_MAX_BYTES, 0o755))),
     ...hidden.files.map((path) => skip(bind('/dev/null', path, false))),
     skip(scratch(canonical('/tmp'), spec.tmp.maxBytes, 0o1777)),
-    ...(view.roots.includes('/var')
-      ? [refuse(scratch(canonical('/var/tmp'), spec.tmp.maxBytes, 0o1777))]
-      : [skip(scratch(canonical('/var/tmp'), spec.tmp.maxBytes, 0o1777))]),
+    (view.roots.includes('/var') ? refuse : skip)(scratch(canonical('/var/tmp'), spec.tmp.maxBytes, 0o1777)),
     refuse(scratch(canonical(spec.tmp.path), spec.tmp.maxBytes, 0o1777)),
     refuse(scratch(canonical(spec.home.path), spec.home.maxBytes, 0o700)),
     ...workspaceMounts(spec).map(refuse),
@@ -246,11 +243,6 @@ function bindAsNamed(source: string, target: string): Mount & { kind: 'bind' } {
 
 function scratch(target: string, maxBytes: number, mode: number): Mount & { kind: 'scratch' } {
   return { kind: 'scratch', target, maxBytes, mode };
-}
-
-/** Both paths are canonical, so that comparing text is enough. */
-export function isInside(folder: string, path: string): boolean {
-  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }
 
 function depth(path: string): number {

@@ -67,6 +67,11 @@ export function findStats(path: string): Stats | null {
   );
 }
 
+/** Both paths are canonical, so that comparing text is enough. */
+export function isInside(folder: string, path: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
+}
+
 /** Whether a relative path climbs out of the folder it starts in. */
 export function leavesFolder(relativePath: string): boolean {
   return relativePath === '..' || relativePath.startsWith('../') || isAbsolute(relativePath);

@@ -4,7 +4,8 @@ import { lstatSync } from 'node:fs';
 import { beneath } from '../files/index.ts';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxStartError } from './errors.ts';
-import { isInside, type Mount } from './mount-plan.ts';
+import type { Mount } from './mount-plan.ts';
+import { isInside } from './real-path.ts';
 
 /**
  * Throws if a folder of `layers`, or something in one, or a bind that is shown as named, is not what the sandbox shows. Before
