@@ -9,6 +9,7 @@ import type { Clock } from '@caisson/ground';
 import type { ResidentEnding, ResidentLine, ResidentOrder } from '@caisson/protocol';
 import type { ResidentPlan, ResidentProcess, ResidentStarter } from './contract.ts';
 import { describeFailedStart, findProblems, type Problems } from './describe-problems.ts';
+import { DeliveredOrders } from './delivered-orders.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
 import { SentWork } from './sent-work.ts';
 import { composeOrder, type Work } from './work.ts';
@@ -44,6 +45,7 @@ export class LiveWorker {
   readonly #rooms: LiveWorkerRooms;
   readonly #listener: LiveWorkerListener;
   readonly #sent: SentWork;
+  readonly #delivered: DeliveredOrders;
   #process: ResidentProcess | null = null;
   #problems: Problems | null = null;
   #killed: Killed | null = null;
@@ -61,6 +63,7 @@ export class LiveWorker {
     this.#rooms = rooms;
     this.#listener = listener;
     this.#sent = new SentWork(rooms.limits.slackMs);
+    this.#delivered = new DeliveredOrders(rooms.clock, (order) => this.order(order));
     this.plan = plan;
     this.startedMs = rooms.clock.monotonicMs();
     this.ended = this.#live();
@@ -110,9 +113,15 @@ export class LiveWorker {
     return true;
   }
 
+  /** What this compute emitted is recorded. One that ends before it knows reports it again, and that has no effect. */
+  deliver(name: string, computeId: string): void {
+    if (!this.#isOver) this.#delivered.add(name, computeId);
+  }
+
   /** Lets it finish what is under way: within the grace, or its own limit. One that is not ready has nothing to finish. */
   stop(graceMs: number): void {
     this.#isEndAsked = true;
+    this.#delivered.flush();
     if (this.#problems === null) return this.kill();
     // A worker of senses ends at once when it is stopped, so it is stopped when it has answered.
     this.#stopOrder = { kind: 'stop', graceMs };
@@ -132,6 +141,7 @@ export class LiveWorker {
   async #live(): Promise<void> {
     const ending = await this.#run().catch(describeFailedStart);
     this.#isOver = true;
+    this.#delivered.flush();
     this.#cancelCheck();
     this.#cancelStop();
     this.#listener.onEnded(this, { ...ending, ...this.#killed }, this.#sent.take()); // LW1

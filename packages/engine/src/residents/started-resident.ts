@@ -17,11 +17,13 @@ import { createOrderWriter } from './order-writer.ts';
 export interface StartedOptions {
   readonly worker: WorkerProcess;
   readonly job: Pick<ResidentJob, 'resident' | 'nonce'>;
+  /** It ended, and its host did not want that: the next one is needed soon. */
+  onLost(): void;
   /** Ends and removes everything of it, and never rejects; `isProvenGone`: the worker saw the end of its sandbox. */
   cleanUp(isProvenGone: boolean): Promise<void>;
 }
 
-export function describeStarted({ worker, job, cleanUp }: StartedOptions): ResidentProcess {
+export function describeStarted({ worker, job, onLost, cleanUp }: StartedOptions): ResidentProcess {
   let listener: (line: ResidentLine) => void = () => undefined;
   let last: ResidentEnding | null = null;
   let refusal: string | null = null;
@@ -40,6 +42,7 @@ export function describeStarted({ worker, job, cleanUp }: StartedOptions): Resid
   const findEnding = async (): Promise<ResidentEnding> => {
     const exit = await worker.exited;
     isOver = true;
+    if (!isKilled && last?.why !== 'stopped') onLost();
     await read;
     const died = `its worker ended with ${exit.signal ?? `code ${exit.code}`}`;
     const detail = isKilled ? 'its host ended it' : (refusal ?? died);

@@ -488,7 +488,7 @@ test('a key that is withdrawn is forgotten when its worker is gone, and can come
 });
 
 test('what a lost answer emitted is passed on for senses of the key alone, and forgotten when it is recorded', async () => {
-  const { runtime, compute, undelivered, starter } = openRuntime();
+  const { runtime, compute, undelivered, starter, advance } = openRuntime();
   runtime.declare(planOf('senses.g', ['a']), { isKept: true });
   await compute('senses.g', 'a');
   const guest = starter.newest();
@@ -498,11 +498,13 @@ test('what a lost answer emitted is passed on for senses of the key alone, and f
   guest.say({ kind: 'undelivered', name: 'other', ...emission, origin });
   expect(undelivered).toEqual([['a', { causes: [], ...emission }]]);
   runtime.delivered('senses.g', 'a', 'a');
-  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['a'] });
+  runtime.delivered('senses.g', 'a', 'b');
+  await advance(50);
+  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['a', 'b'] });
 });
 
 test('a guest makes up neither a compute nor what led to one', async () => {
-  const { runtime, undelivered, warnings, starter, open } = openRuntime();
+  const { runtime, undelivered, warnings, starter, open, advance } = openRuntime();
   const plan = planOf('senses.g', ['a', 'b']);
   runtime.declare(plan, { isKept: true });
   const causes = [{ signalId: 'signal_1', name: 'red', sense: 'a' }];
@@ -523,6 +525,7 @@ test('a guest makes up neither a compute nor what led to one', async () => {
   ])
     guest.say({ kind: 'undelivered', name: 'a', computeId: 'c1', signals, ...forged });
   expect(undelivered).toEqual([]);
+  await advance(50);
   expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'b', computeIds: ['c1'] });
   expect(warnings).toEqual(
     ['a', 'b'].map((name) => `${name}: signals of a compute that this project did not ask for were dropped`),

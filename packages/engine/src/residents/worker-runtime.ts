@@ -93,7 +93,7 @@ class KeyedRuntime implements WorkerRuntime {
   }
 
   delivered(key: string, sense: string, computeId: string): void {
-    this.#keys.get(key)?.worker?.order({ kind: 'delivered', name: sense, computeIds: [computeId] });
+    this.#keys.get(key)?.worker?.deliver(sense, computeId);
   }
 
   turn(...[key, order, onStep]: Parameters<WorkerRuntime['turn']>): ReturnType<WorkerRuntime['turn']> {

@@ -10,6 +10,7 @@
  * WR4  Nothing is buffered without limit: a host that does not read stops the guest's lines, a guest that does not read
  *      stops the host's orders, and is then found by its silence.
  */
+import type { Socket } from 'node:net';
 import { launchSandbox, reopenCgroup, type SandboxProcess } from '@caisson/ground';
 import {
   STATE_INSIDE,
@@ -61,14 +62,18 @@ interface Serving {
   readonly end: EndGuest;
 }
 
-export async function serveResident(job: ResidentJob, parentPid: number | null): Promise<void> {
+export async function serveResident(
+  job: ResidentJob,
+  orders: Socket,
+  parentPid: number | null,
+): Promise<void> {
   const dieWithHost = (): void => {
     serving.guest?.kill(); // WR2
     process.exit(WORKER_EXIT.hostLost);
   };
   const serving: Serving = {
     job,
-    host: openHostLink(job, dieWithHost),
+    host: openHostLink(job, orders, dieWithHost),
     log: openOutputLog(job.paths.log),
     orders: createOpenOrders(job.modules.map(({ name }) => name)),
     logLimit: createLogLimit(),

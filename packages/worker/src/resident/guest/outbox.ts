@@ -19,8 +19,8 @@ export interface Outbox {
   /** A part of the present compute. */
   add(emission: Emission): void;
   list(): Emission[];
-  /** Their host has recorded them. */
-  remove(computeIds: readonly string[]): void;
+  /** Their host has recorded them. They are removed between two computes: false if the rest is to be tried again, by `remove([])`. */
+  remove(computeIds: readonly string[]): boolean;
 }
 
 export function createOutbox(database: GroupDatabase, sense: string): Outbox {
@@ -37,8 +37,15 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
             signals: parseList(row['signals']),
           }))
       : [];
+  const delivered = new Set<string>();
+  const removeDelivered = (): void => {
+    for (const id of delivered)
+      database.write('DELETE FROM caisson_outbox WHERE id = ? AND sense = ?', id, sense);
+    delivered.clear();
+  };
   return {
-    find: (computeId) => select('id = ? AND sense = ?', computeId, sense)[0] ?? null,
+    find: (computeId) =>
+      delivered.has(computeId) ? null : (select('id = ? AND sense = ?', computeId, sense)[0] ?? null),
     add({ computeId, origin, signals }) {
       const values = [computeId, sense, origin, stringify(signals)];
       database.write(
@@ -48,8 +55,8 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
     },
     list: () => select('sense = ? ORDER BY rowid', sense),
     remove(computeIds) {
-      for (const id of computeIds)
-        database.writeAlone('DELETE FROM caisson_outbox WHERE id = ? AND sense = ?', id, sense);
+      for (const id of computeIds) delivered.add(id);
+      return database.tryWriteAlone(removeDelivered);
     },
   };
 }

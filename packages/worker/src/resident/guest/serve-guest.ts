@@ -1,5 +1,6 @@
 /** The main thread: orders from the channel go to the threads, what they say goes to the channel. */
 import { Socket } from 'node:net';
+import { corkTurn } from '@caisson/ground';
 import {
   createNdjsonDecoder,
   encodeNdjson,
@@ -64,7 +65,10 @@ function open(order: LoadOrder, outlet: Outlet): Served {
 }
 
 function createOutlet(channel: Socket): Outlet {
-  const say = (line: GuestLine): void => void channel.write(encodeNdjson(line));
+  const say = (line: GuestLine): void => {
+    corkTurn(channel);
+    channel.write(encodeNdjson(line));
+  };
   return {
     say,
     log(name, text, threadId) {

@@ -85,7 +85,7 @@ function runTurn(
       const failure = limit.reason();
       resolve(failure === null ? outcome : { kind: 'failed', failure });
     };
-    const limit = createWorkLimit(thread, () => finish({ kind: 'end' }));
+    const limit = createWorkLimit(thread, { onKill: () => finish({ kind: 'end' }) });
     const { silenceMs } = outlet;
     const watch = watchTurn(thread, silenceMs, () =>
       limit.abort('timeout', `its code did not give its thread back for ${silenceMs} ms`, 0),
