@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { FakeGuest } from './fixtures/fake-starter.ts';
+import { beGood, type FakeGuest } from './fixtures/fake-starter.ts';
 import { openRuntime, planOf, settle } from './fixtures/open-runtime.ts';
 
 const SENSES = 'senses.ci';
@@ -485,6 +485,43 @@ test('a key that is withdrawn is forgotten when its worker is gone, and can come
   runtime.declare(planOf(SENSES, ['a']), kept);
   await leaving;
   expect(await compute(SENSES, 'a')).toEqual(answered);
+});
+
+test('a file that is still being loaded gets its work later, and keeps no other of its group waiting', async () => {
+  const { runtime, starter, compute } = openRuntime({ script: () => undefined });
+  runtime.declare(planOf(SENSES, ['a', 'slow', 'never']), kept);
+  const outcomes = ['a', 'slow', 'never'].map((name) => compute(SENSES, name));
+  await settle();
+  const guest = starter.newest();
+  const modules = [{ name: 'a' }, { name: 'slow', isLoading: true }, { name: 'never', isLoading: true }];
+  guest.say({ kind: 'ready', modules });
+  expect(guest.orders).toMatchObject([{ name: 'a' }]);
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', underWay: 3 });
+  guest.say({ kind: 'loaded', name: 'slow' });
+  guest.say({ kind: 'loaded', name: 'never', problem: 'it did not load' });
+  guest.say({ kind: 'loaded', name: 'a', problem: 'said too late' });
+  expect(guest.orders).toMatchObject([{ name: 'a' }, { name: 'slow' }]);
+  expect((await outcomes[2])?.failure).toEqual({ kind: 'invalid', detail: 'it did not load' });
+  expect(runtime.view(SENSES)?.problems).toEqual({ never: 'it did not load' });
+  for (const id of idsOf(guest)) guest.computed(id);
+  expect(await Promise.all(outcomes.slice(0, 2))).toEqual([answered, answered]);
+});
+
+test('a changed version is judged when it is known of all its files whether they load', async () => {
+  const modules = [{ name: 'a' }, { name: 'b', isLoading: true }];
+  const { runtime, starter, compute, warnings } = openRuntime({
+    script: (guest) => (guest.plan.digest === 'one' ? beGood(guest) : guest.say({ kind: 'ready', modules })),
+  });
+  runtime.declare(planOf(SENSES, ['a', 'b']), kept);
+  await compute(SENSES, 'a');
+  runtime.declare(planOf(SENSES, ['a', 'b'], 'next'), kept);
+  await settle();
+  expect(await compute(SENSES, 'a')).toEqual(answered);
+  expect(starter.guests[0]?.isOver).toBe(false);
+  starter.newest().say({ kind: 'loaded', name: 'b', problem: 'broken' });
+  await settle();
+  expect(warnings).toEqual([expect.stringContaining('the old version of senses.ci goes on: b: broken')]);
+  expect([starter.guests[0]?.isOver, starter.newest().isOver]).toEqual([false, true]);
 });
 
 test('what a lost answer emitted is passed on for senses of the key alone, and forgotten when it is recorded', async () => {

@@ -81,7 +81,7 @@ class KeyedRuntime implements WorkerRuntime {
   async withdraw(key: string): Promise<void> {
     const found = this.#keys.get(key);
     await found?.withdraw();
-    if (found?.isClosed === true) this.#keys.delete(key);
+    if (found !== undefined && found.closed !== null) this.#keys.delete(key);
   }
 
   compute(
@@ -139,7 +139,7 @@ class KeyedRuntime implements WorkerRuntime {
 
   view(key: string): ResidentView | null {
     const found = this.#keys.get(key);
-    return found === undefined || found.isClosed ? null : this.#describe(found);
+    return found === undefined || found.closed !== null ? null : this.#describe(found);
   }
 
   list(): readonly ResidentView[] {

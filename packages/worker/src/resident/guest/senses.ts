@@ -22,15 +22,8 @@ interface Sense {
 export function openSenses(order: LoadOrder, outlet: Outlet): Served {
   const senses = new Map(order.modules.map((module) => [module.name, createSense(order, module, outlet)]));
   return {
-    async load() {
-      const problems = new Map<string, string>();
-      await Promise.all(
-        [...senses].map(async ([name, sense]) => {
-          const problem = await sense.load();
-          if (problem !== null) problems.set(name, problem);
-        }),
-      );
-      return problems;
+    load(onLoaded) {
+      for (const [name, sense] of senses) void sense.load().then((problem) => onLoaded(name, problem));
     },
     take(each) {
       if (each.kind === 'compute') senses.get(each.name)?.compute(each);
@@ -132,4 +125,3 @@ function createSenseThreads(options: LoadOrder, module: Module, outlet: Outlet):
     },
   };
 }
-

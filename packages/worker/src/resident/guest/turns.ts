@@ -49,10 +49,7 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
     return true;
   };
   return {
-    async load() {
-      const problem = await prepare().problem;
-      return new Map(problem === null ? [] : [[module.name, problem]]);
-    },
+    load: (onLoaded) => void prepare().problem.then((problem) => onLoaded(module.name, problem)),
     take(order) {
       if (order.kind === 'turn') places.add(order, turn);
       else if (order.kind === 'abandon' && places.remove(order.id)) {
