@@ -50,7 +50,7 @@ const COUNTS = senseOf(`
   if (n >= ${SIGNALS}) return;
   state.set('n', n + 1);
   emit('counted', n);`);
-const HEARS = workflowOf({ hear: `return await step('hear', () => payload);` });
+const LISTENS = workflowOf({ hear: `return await step('hear', () => payload);` });
 
 it(
   `${THREADS} threads end once each, with each step once, whatever is killed`,
@@ -61,9 +61,9 @@ it(
         'senses: { counts: { file: counts.ts, interval: 500ms } }',
         'workflows:',
         `  flow: { file: flow.ts, concurrency: ${AT_ONCE}, maxQueue: ${THREADS} }`,
-        `  hears: { file: hears.ts, on: [counted], concurrency: 4, maxQueue: ${SIGNALS} }`,
+        `  listens: { file: listens.ts, on: [counted], concurrency: 4, maxQueue: ${SIGNALS} }`,
       ],
-      { 'flow.ts': FLOW, 'counts.ts': COUNTS, 'hears.ts': HEARS },
+      { 'flow.ts': FLOW, 'counts.ts': COUNTS, 'listens.ts': LISTENS },
     );
     const random = randomOf(SEED, 'residents-kills', THREADS);
     const payloads = Array.from({ length: THREADS }, (_, index) => planThread(random, index));
@@ -75,7 +75,7 @@ it(
       answerAll(residents, isOver),
     ]);
     expectOnce(residents.ledger, payloads);
-    expectHeardOnce(residents.ledger);
+    expectListenedOnce(residents.ledger);
     await expectNothingLeft(residents);
   },
 );
@@ -186,8 +186,8 @@ function expectOnce(ledger: Ledger, payloads: readonly Planned[]): void {
 }
 
 /** One thread for each signal, whatever was killed between the compute and the thread. */
-function expectHeardOnce(ledger: Ledger): void {
-  const threads = ledger.threads({ workflow: 'hears' });
+function expectListenedOnce(ledger: Ledger): void {
+  const threads = ledger.threads({ workflow: 'listens' });
   const found = threads.map(({ threadId, status }) => {
     const [accepted] = ledger.read({ runId: threadId, types: ['thread.accepted'] });
     const ends = ledger.read({ runId: threadId, types: ['thread.ended'] }).length;

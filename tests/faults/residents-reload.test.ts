@@ -13,7 +13,7 @@ const SAVE_MS = 200;
 const MIN_VERSIONS = 3;
 const MAX_COMPUTES = COMPUTES * 20;
 /** The signals of a sense that others listen to have a limit: 60 a minute. */
-const HEARD_EVERY = Math.ceil(COMPUTES / 20);
+const EMIT_EVERY = Math.ceil(COMPUTES / 20);
 
 interface Counted {
   readonly n: number;
@@ -25,7 +25,7 @@ const counting = (version: number): string =>
   const n = (state.get('n') ?? 0) + 1;
   state.set('n', n);
   emit('counted', { n, version: ${version} });
-  if (n % ${HEARD_EVERY} === 0) emit('heard', n);`);
+  if (n % ${EMIT_EVERY} === 0) emit('reached', n);`);
 
 it(
   `${COMPUTES} computes are made once each while the file is saved every ${SAVE_MS} ms`,
@@ -35,9 +35,9 @@ it(
       [
         'senses:',
         '  counts: { file: counts.ts, on: [{ signal: never }] }',
-        '  hears: { file: hears.ts, group: other, on: [{ signal: heard }] }',
+        '  listens: { file: listens.ts, group: other, on: [{ signal: reached }] }',
       ],
-      { 'counts.ts': counting(0), 'hears.ts': senseOf('') },
+      { 'counts.ts': counting(0), 'listens.ts': senseOf('') },
       definedOnly(process.env), // the same user as here
     );
     const caisson = await createCaisson({ cwd: project.root, daemon: true });
@@ -54,9 +54,9 @@ it(
     }
     clearInterval(saving);
     expect(made.map(({ n }) => n)).toEqual(made.map((_, index) => index + 1));
-    const heard = ledger.read({ types: ['signal.emitted'] }).map(({ data }) => data.payload);
-    const wanted = Math.floor(made.length / HEARD_EVERY);
-    expect(heard).toEqual(Array.from({ length: wanted }, (_, index) => (index + 1) * HEARD_EVERY));
+    const emitted = ledger.read({ types: ['signal.emitted'] }).map(({ data }) => data.payload);
+    const wanted = Math.floor(made.length / EMIT_EVERY);
+    expect(emitted).toEqual(Array.from({ length: wanted }, (_, index) => (index + 1) * EMIT_EVERY));
     expect(countVersions()).toBeGreaterThanOrEqual(MIN_VERSIONS);
     // A version that has the work keeps it until the next one takes over.
     const versions = made.map((each) => each.version);

@@ -42,6 +42,8 @@ const TURN_SILENCE = 3;
 const DEFAULT_MEMORY_BYTES = 512 * 1024 ** 2;
 const DEFAULT_PIDS = 128;
 const MAX_TURNS = 64;
+/** Of its sandbox's memory, what the guest has without a turn. */
+const GUEST_BYTES = 96 * 1024 ** 2;
 /** Of its sandbox's limits, what a turn at the same time as others is counted with: its thread, and what it may start. */
 const TURN_BYTES = 16 * 1024 ** 2;
 const PIDS_PER_TURN = 4;
@@ -175,7 +177,7 @@ function describeLoad({ kind, modules, writable, sandbox, readyMs, unresponsiveM
     heapBytes: memory / 2,
     maxTurns: Math.max(
       1,
-      Math.min(MAX_TURNS, Math.floor(memory / TURN_BYTES), Math.floor(pids / PIDS_PER_TURN)),
+      Math.min(MAX_TURNS, Math.floor((memory - GUEST_BYTES) / TURN_BYTES), Math.floor(pids / PIDS_PER_TURN)),
     ),
   } as const;
 }
