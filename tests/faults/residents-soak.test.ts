@@ -14,7 +14,8 @@ import { senseOf, serveResidents, workflowOf } from '../e2e/resident-project.ts'
 
 const COMPUTES = Number(process.env['CAISSON_SOAK_COMPUTES'] ?? 500);
 const THREADS = Number(process.env['CAISSON_SOAK_THREADS'] ?? 20);
-const AT_ONCE = 16;
+/** Few, so that the worker of the workflow is not idle for long between them. */
+const AT_ONCE = 4;
 const WINDOWS = 6;
 /**
  * With fewer computes, garbage that was not collected yet is more than a leak of MIB_PER_THOUSAND would be: the short form says of
@@ -24,9 +25,9 @@ const WINDOWS = 6;
 const STEADY_COMPUTES = 10_000;
 const NOISE_MIB = 48;
 /** Before the heaps have the size that they keep; what they grow by meanwhile is bounded, too. */
-const WARM_UP = COMPUTES >= STEADY_COMPUTES ? 4000 : 100;
+const WARM_UP = COMPUTES >= STEADY_COMPUTES ? 24_000 : 100;
 const WARM_THREADS = COMPUTES >= STEADY_COMPUTES ? 200 : AT_ONCE;
-const MAX_MORE_MIB = 96;
+const MAX_MORE_MIB = 128;
 const MIB_PER_THOUSAND = 1;
 const MAX_MORE_FILES = 4;
 

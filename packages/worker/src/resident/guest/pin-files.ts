@@ -4,11 +4,17 @@
  *
  * In the thread of the user's code: takes what is pinned, and says what it read beside that.
  */
-import { stripTypeScriptTypes, type LoadFnOutput, type RegisterHooksOptions } from 'node:module';
+import type { LoadFnOutput, RegisterHooksOptions } from 'node:module';
 import type { Say } from './run-thread.ts';
 import type { PinnedFiles } from './thread-messages.ts';
 
-export function createPins({ ways, sources }: PinnedFiles, say: Say): RegisterHooksOptions {
+type StripTypes = (source: string) => string;
+
+export function createPins(
+  { ways, sources }: PinnedFiles,
+  say: Say,
+  stripTypes: StripTypes,
+): RegisterHooksOptions {
   return {
     resolve(name, context, next) {
       const way = JSON.stringify([context.parentURL ?? '', name, context.conditions.includes('require')]);
@@ -27,7 +33,7 @@ export function createPins({ ways, sources }: PinnedFiles, say: Say): RegisterHo
       const source = isOfProject(url) ? findText(found) : null;
       if (source === null) return found;
       const { format = null } = found;
-      const plain = withoutTypes(source, format);
+      const plain = withoutTypes(source, format, stripTypes);
       say({ kind: 'pinned', url, ...(plain ?? { source, format }) });
       return plain === null ? found : { ...plain, shortCircuit: true };
     },
@@ -35,11 +41,15 @@ export function createPins({ ways, sources }: PinnedFiles, say: Say): RegisterHo
 }
 
 /** What Node removes types with takes 8 MiB and some 20 ms of each thread that needs it: the later ones get plain JavaScript. */
-function withoutTypes(source: string, format: string | null): { source: string; format: string } | null {
+function withoutTypes(
+  source: string,
+  format: string | null,
+  stripTypes: StripTypes,
+): { source: string; format: string } | null {
   const plain = /^(module|commonjs)-typescript$/.exec(format ?? '')?.[1];
   if (plain === undefined) return null;
   try {
-    return { source: stripTypeScriptTypes(source), format: plain };
+    return { source: stripTypes(source), format: plain };
   } catch {
     return null; // Node says what is wrong with it
   }
