@@ -144,6 +144,7 @@ const OTHERS = {
   'early-worker': COMMON_JS,
   engine: { ...COMMON_JS, plugins: [otelApart, mcpFaceApart, ...SHARED.plugins] },
   'native-agent': { plugins: [patientJson, ...SHARED.plugins] },
+  guest: { plugins: [schemaReaders, ...SHARED.plugins] },
 };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 let dashboard = null;

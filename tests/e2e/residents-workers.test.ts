@@ -1,5 +1,5 @@
 /** Workers of residents with the built program: reloaded, blocked, drained, restarted, triggered and followed. */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { definedOnly, type ComputeView, type SenseView } from '@caisson/protocol';
 import { createCaisson } from 'caisson';
@@ -26,6 +26,16 @@ const counts = (version: number): string =>
     log('compute', n, 'of version ${version}');
     emit('counted', { n, version: ${version} });
   `);
+
+/** Looks for its daemon. */
+const CONNECTS = `
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
+${senseOf(`
+  const socket = connect(projectRoot + '/.caisson/runtime/daemon.sock');
+  const daemon = await once(socket, 'connect').then(() => 'connected', (error) => error.code);
+  emit('found', { state: readdirSync(projectRoot + '/.caisson'), daemon });`)}`;
 
 /** A sense that computes only when it is asked. */
 const serveCounts = () =>
@@ -57,13 +67,15 @@ describe('a file that is saved', { timeout: LIMIT_MS }, () => {
     const { project } = await serveCounts();
     await trigger(project);
     const { pid } = await untilResident(project, 'senses.counts');
-    project.write('second.ts', senseOf(`emit('hello', projectRoot.length > 0);`));
+    project.write('second.ts', CONNECTS);
     project.write(
       'caisson.yaml',
       'senses:\n  counts: { file: counts.ts, on: [{ signal: never }] }\n  second: { file: second.ts, interval: 1h }\n',
     );
     expect(await readJson(project, 'reload')).toMatchObject({ residents: ['senses.second'] });
-    expect(payloadOf(await trigger(project, 'second'))).toBe(true);
+    const daemon = join(project.root, '.caisson/runtime/daemon.sock');
+    expect(statSync(daemon).isSocket()).toBe(true);
+    expect(payloadOf(await trigger(project, 'second'))).toEqual({ state: [], daemon: 'ENOENT' });
     expect((await untilResident(project, 'senses.counts')).pid).toBe(pid);
     const names = (await readJson<SenseView[]>(project, 'senses', 'list')).map(({ name }) => name);
     expect(names).toEqual(['counts', 'second']);

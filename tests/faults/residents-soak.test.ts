@@ -1,6 +1,6 @@
 /**
- * Many computes and threads through one daemon: the memory and the descriptors of the daemon, of the worker of the sense and of the
- * sandboxed program do not grow with them, and the ledger does not grow with the computes. The nightly size is
+ * Many computes and threads through one daemon: the memory and the descriptors of the daemon, of the workers of a sense and of a
+ * workflow, and of the sandboxed programs do not grow with them, and the ledger does not grow with the computes. The nightly size is
  * `CAISSON_SOAK_COMPUTES=20000 CAISSON_SOAK_THREADS=1000` (docs/guides/nightly.md).
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,7 +14,8 @@ import { senseOf, serveResidents, workflowOf } from '../e2e/resident-project.ts'
 
 const COMPUTES = Number(process.env['CAISSON_SOAK_COMPUTES'] ?? 500);
 const THREADS = Number(process.env['CAISSON_SOAK_THREADS'] ?? 20);
-const AT_ONCE = 16;
+/** Few, so that the worker of the workflow is not idle for long between them. */
+const AT_ONCE = 4;
 const WINDOWS = 6;
 /**
  * With fewer computes, garbage that was not collected yet is more than a leak of MIB_PER_THOUSAND would be: the short form says of
@@ -23,8 +24,10 @@ const WINDOWS = 6;
  */
 const STEADY_COMPUTES = 10_000;
 const NOISE_MIB = 48;
-/** Before the heaps have the size that they keep. */
+/** Before the heaps have the size that they keep; what they grow by meanwhile is bounded, too. */
 const WARM_UP = COMPUTES >= STEADY_COMPUTES ? 24_000 : 100;
+const WARM_THREADS = COMPUTES >= STEADY_COMPUTES ? 200 : AT_ONCE;
+const MAX_MORE_MIB = 128;
 const MIB_PER_THOUSAND = 1;
 const MAX_MORE_FILES = 4;
 
@@ -47,18 +50,24 @@ it(
     );
     const caisson = await createCaisson({ cwd: project.root, daemon: true });
     onTestFinished(() => caisson.close());
+    await work(caisson, ledger, { computes: AT_ONCE, threads: 1 });
+    const first = await measure(caisson, daemonPid);
+    await work(caisson, ledger, { computes: WARM_UP, threads: WARM_THREADS });
     const windows: Measured[] = [];
-    for (let window = 0; window <= WINDOWS; window++) {
-      const offset = ledger.lastOffset();
-      await compute(caisson, window === 0 ? WARM_UP : Math.ceil(COMPUTES / WINDOWS));
-      expect(ledger.lastOffset()).toBe(offset);
-      await runThreads(caisson, ledger, Math.ceil(THREADS / WINDOWS)); // its worker is there at each measurement
-      if (window > 0) windows.push(await measure(caisson, daemonPid)); // the first one warms up
+    for (let window = 0; window < WINDOWS; window++) {
+      await work(caisson, ledger, {
+        computes: Math.ceil(COMPUTES / WINDOWS),
+        threads: Math.ceil(THREADS / WINDOWS),
+      });
+      windows.push(await measure(caisson, daemonPid));
     }
+    expect(new Set(windows.map(({ pids }) => pids.join())), 'the same processes').toHaveLength(1);
     const noise = COMPUTES >= STEADY_COMPUTES ? 0 : NOISE_MIB / (COMPUTES / 1000);
     for (const part of PARTS) {
-      const memory = windows.map((window) => window[part].memoryMiB);
-      const files = windows.map((window) => window[part].files);
+      const memory = windows.map(({ parts }) => parts[part].memoryMiB);
+      const files = windows.map(({ parts }) => parts[part].files);
+      const more = Math.max(...memory) - first.parts[part].memoryMiB;
+      expect(more, `${part}: ${more} MiB more than at first`).toBeLessThan(MAX_MORE_MIB);
       const perThousand = slopeOf(memory) / (COMPUTES / WINDOWS / 1000);
       expect(perThousand, `${part}: ${memory.join(' MiB, ')} MiB`).toBeLessThan(MIB_PER_THOUSAND + noise);
       // A moment may have more: a worker in advance, a connection.
@@ -69,6 +78,21 @@ it(
     expect(children.filter((pid) => readProcess(pid)?.state === 'Z')).toEqual([]);
   },
 );
+
+/** Computes and threads in turns, so that no worker is idle for long; only the threads add to the ledger. */
+async function work(
+  caisson: Caisson,
+  ledger: Ledger,
+  { computes, threads }: { readonly computes: number; readonly threads: number },
+): Promise<void> {
+  const parts = Math.ceil(threads / AT_ONCE);
+  for (let part = 0; part < parts; part += 1) {
+    const offset = ledger.lastOffset();
+    await compute(caisson, Math.ceil(computes / parts));
+    expect(ledger.lastOffset()).toBe(offset);
+    await runThreads(caisson, ledger, Math.min(AT_ONCE, threads - part * AT_ONCE));
+  }
+}
 
 /** Each one is made, in its turn: none is lost, none is doubled. */
 async function compute(caisson: Caisson, count: number): Promise<void> {
@@ -83,27 +107,40 @@ async function compute(caisson: Caisson, count: number): Promise<void> {
 }
 
 async function runThreads({ residents }: Caisson, ledger: Ledger, count: number): Promise<void> {
-  for (let i = 0; i < count; i += AT_ONCE) {
-    const starts = Array.from({ length: Math.min(AT_ONCE, count - i) }, () => residents.startThread('flow'));
-    for (const started of await Promise.all(starts)) {
-      if (!('threadId' in started)) throw new Error(`not started: ${started.dropped}`);
-      const isOver = (): boolean => ledger.thread(started.threadId)?.endedAt !== undefined;
-      await until(`${started.threadId} has ended`, isOver, 60_000);
-      expect(ledger.thread(started.threadId)?.status).toBe('done');
-    }
+  const starts = Array.from({ length: count }, () => residents.startThread('flow'));
+  for (const started of await Promise.all(starts)) {
+    if (!('threadId' in started)) throw new Error(`not started: ${started.dropped}`);
+    const isOver = (): boolean => ledger.thread(started.threadId)?.endedAt !== undefined;
+    await until(`${started.threadId} has ended`, isOver, 60_000);
+    expect(ledger.thread(started.threadId)?.status).toBe('done');
   }
 }
 
-const PARTS = ['daemon', 'worker', 'guest'] as const;
-type Measured = Record<(typeof PARTS)[number], ReturnType<typeof measureProcess>>;
+const PARTS = [
+  'daemon',
+  'worker of the sense',
+  'its guest',
+  'worker of the workflow',
+  'guest of it',
+] as const;
+interface Measured {
+  readonly parts: Record<(typeof PARTS)[number], ReturnType<typeof measureProcess>>;
+  readonly pids: readonly number[];
+}
 
-/** The daemon, the worker of the sense, and the largest program in its sandbox: the one that runs the code. */
+/** The daemon, and of each resident the worker and the largest program in its sandbox: the one that runs the code. */
 async function measure({ residents }: Caisson, daemonPid: number): Promise<Measured> {
-  const { pid: worker = 0 } = (await residents.list()).find(({ key }) => key === 'senses.ticks') ?? {};
-  const inside = descendants(worker).map(({ pid }) => measureProcess(pid));
-  const [guest] = inside.toSorted((one, other) => other.memoryMiB - one.memoryMiB);
-  if (guest === undefined) throw new Error('the sense has no worker');
-  return { daemon: measureProcess(daemonPid), worker: measureProcess(worker), guest };
+  const views = await residents.list();
+  const findResident = (wanted: string): [number, number] => {
+    const { pid: worker = 0 } = views.find(({ key }) => key === wanted) ?? {};
+    const inside = descendants(worker).map(({ pid }) => ({ pid, ...measureProcess(pid) }));
+    const [guest] = inside.toSorted((one, other) => other.memoryMiB - one.memoryMiB);
+    if (guest === undefined) throw new Error(`${wanted} has no worker`);
+    return [worker, guest.pid];
+  };
+  const pids = [daemonPid, ...findResident('senses.ticks'), ...findResident('workflow.flow')];
+  const parts = Object.fromEntries(PARTS.map((part, index) => [part, measureProcess(pids[index] ?? 0)]));
+  return { parts: parts as Measured['parts'], pids };
 }
 
 function measureProcess(pid: number): { memoryMiB: number; files: number } {

@@ -30,6 +30,7 @@ export const readResidentOrder = readerOf(
 export const readGuestLine = readerOf(
   z.discriminatedUnion('kind', [
     GUEST_LINES.ready,
+    GUEST_LINES.loaded,
     GUEST_LINES.pong,
     GUEST_LINES.computed,
     GUEST_LINES.undelivered,

@@ -129,11 +129,17 @@ export type EmittedSignal = z.infer<typeof EmittedSignal>;
 
 /** From the guest. */
 export const GUEST_LINES = {
-  /** Every file was tried; `problem` where one could not be loaded. It gets no work then. */
+  /**
+   * Its files were tried; `problem` where one could not be loaded, which gets no work then. One that takes long `isLoading`, and
+   * `loaded` follows: the others need not wait for it.
+   */
   ready: z.object({
     kind: z.literal('ready'),
-    modules: z.array(z.object({ name: name(), problem: z.optional(detail()) })).check(z.maxLength(256)),
+    modules: z
+      .array(z.object({ name: name(), problem: z.optional(detail()), isLoading: z.optional(z.boolean()) }))
+      .check(z.maxLength(256)),
   }),
+  loaded: z.object({ kind: z.literal('loaded'), name: name(), problem: z.optional(detail()) }),
   pong: z.object({ kind: z.literal('pong'), at: z.number() }),
   computed: z.object({
     kind: z.literal('computed'),
@@ -202,6 +208,7 @@ export type ResidentEnding = z.infer<typeof ResidentEnding>;
 /** From the worker. */
 export const RESIDENT_LINES = {
   ready: GUEST_LINES.ready,
+  loaded: GUEST_LINES.loaded,
   computed: GUEST_LINES.computed,
   undelivered: GUEST_LINES.undelivered,
   step: GUEST_LINES.step,

@@ -49,7 +49,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     async start(start) {
       const group = groups.get(start.key);
-      const child = start.entry === undefined ? await options.spares.take() : null;
+      const child = await options.spares.take(start.entry);
       if (child !== null) assign(child, start);
       return describeWorker(child ?? (await startFresh(options, start)), start, group);
     },

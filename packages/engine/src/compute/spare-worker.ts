@@ -11,15 +11,17 @@ import { startChild, takeTurn, type Child } from '@caisson/ground';
 /** An unused worker is ended after this long, to free memory. */
 const IDLE_LIMIT_MS = 30_000;
 
-/** The one source of workers that are started in advance; at most one waits at a time. */
+/** The one source of workers that are started in advance; at most one of each program waits at a time. */
 export interface SpareWorkers {
   /** A worker will be needed: one is started, if none waits already. It loads what the expected attempt needs. */
   warm(expected?: ExpectedAttempt): void;
+  /** The same for a worker with a program of its own (of a resident). */
+  warmEntry(entry: string): void;
   /** A worker has answered: the machine is free to start the next one, if this host keeps one. */
   warmNext(): void;
   /** The waiting process, once; `null` when there is none, or it could not be started or has ended meanwhile. */
-  take(): Promise<Child | null>;
-  /** Ends a waiting worker that is no longer needed. */
+  take(entry?: string): Promise<Child | null>;
+  /** Ends the waiting workers, which are no longer needed. */
   stop(): void;
 }
 
@@ -65,29 +67,42 @@ export function startVariables(
 
 /** Starts nothing before it is asked to. */
 export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
-  let spare: SpareWorker | null = null;
+  const { workerEntry } = options;
+  const spares = new Map<string, SpareWorker>();
   let last: ExpectedAttempt = { usesNetwork: false };
   const demand = createDemand();
+  const keep = (entry: string, how: SpareStart): void => {
+    if (!spares.has(entry)) spares.set(entry, startSpareWorker(options, entry, how));
+  };
+  const onUnused = (): void => undefined;
   return {
     warm(expected = last) {
       last = expected;
-      spare ??= startSpareWorker(options, last, { turn: null, onUnused: () => undefined });
+      keep(workerEntry, { expected, turn: null, onUnused });
     },
+    warmEntry: (entry) => keep(entry, { turn: null, onUnused: () => void spares.delete(entry) }),
     warmNext() {
       if (!options.keepsNext || !demand.isLikely()) return;
-      spare ??= startSpareWorker(options, last, { turn: takeTurn(), onUnused: demand.unused });
+      keep(workerEntry, { expected: last, turn: takeTurn(), onUnused: demand.unused });
     },
-    async take() {
-      demand.taken();
-      const taken = spare;
-      spare = null;
+    async take(entry = workerEntry) {
+      if (entry === workerEntry) demand.taken();
+      const taken = spares.get(entry);
+      spares.delete(entry);
       return (await taken?.take()) ?? null;
     },
     stop() {
-      spare?.stop();
-      spare = null;
+      for (const spare of spares.values()) spare.stop();
+      spares.clear();
     },
   };
+}
+
+interface SpareStart {
+  readonly expected?: ExpectedAttempt;
+  /** When it may start; null for at once. */
+  readonly turn: Promise<void> | null;
+  onUnused(): void;
 }
 
 /**
@@ -112,8 +127,8 @@ function createDemand() {
 /** Starts a worker in advance, at once or in its turn. It does not keep our process alive. */
 function startSpareWorker(
   options: SpareWorkerOptions,
-  expected: ExpectedAttempt,
-  { turn, onUnused }: { readonly turn: Promise<void> | null; onUnused(): void },
+  entry: string,
+  { expected, turn, onUnused }: SpareStart,
 ): SpareWorker {
   let child: Child | null = null;
   let isOver = false;
@@ -121,7 +136,7 @@ function startSpareWorker(
     if (isOver) throw new Error('it is no longer needed');
     return startChild({
       file: options.node,
-      args: [...WORKER_FLAGS, options.workerEntry],
+      args: [...WORKER_FLAGS, entry],
       cwd: '/',
       env: {
         CAISSON_SPARE: '1',

@@ -2,7 +2,8 @@
 import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
 import { describeProblems, type Problems } from './describe-problems.ts';
-import type { LiveWorker, LiveWorkerListener, LiveWorkerRooms } from './live-worker.ts';
+import type { LiveWorker } from './live-worker.ts';
+import type { LiveWorkerListener, LiveWorkerRooms } from './live-worker-rooms.ts';
 import { failWork, type Work } from './work.ts';
 
 export type KeyState =
@@ -44,12 +45,14 @@ export function findRefusal(state: KeyState): GuestFailure | null {
   return { kind: 'crashed', detail: `it crashed too often and is blocked (${state.detail})`.slice(0, 8192) };
 }
 
-/** A file that could not be loaded gets no work, the others of its group do. */
-export function giveWork(worker: LiveWorker, work: Work): void {
+/** A file that could not be loaded gets no work, the others of its group do. False while it is being loaded. */
+export function giveWork(worker: LiveWorker, work: Work): boolean {
   const name = work.kind === 'compute' ? work.order.name : (worker.plan.modules[0]?.name ?? '');
+  if (worker.isLoading(name)) return false;
   const problem = worker.problems.get(name);
   if (problem === undefined) worker.give(work);
   else failWork(work, { kind: 'invalid', detail: problem });
+  return true;
 }
 
 export function waitToRespawn({ clock, limits }: KeyRooms, onOver: () => void): KeyState {

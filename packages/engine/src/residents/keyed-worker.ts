@@ -23,11 +23,12 @@ export class KeyedWorker {
   /** Changed by `declare` alone. */
   plan: ResidentPlan;
   #isKept: boolean;
-  #state: KeyState = IDLE;
+  /** Changed here alone. */
+  state: KeyState = IDLE;
   #queue: Work[] = [];
   readonly #succession = new Succession();
   readonly #crashes: SlidingWindow;
-  #closed: GuestFailure | null = null; // why it takes no work at all
+  closed: GuestFailure | null = null; // why it takes no work at all
   /** A kept key has a worker from its first work on, unless it was evicted. */
   #isWanted = false;
   starts = 0;
@@ -37,15 +38,11 @@ export class KeyedWorker {
     this.#crashes = new SlidingWindow(plan.grant.crashes ?? rooms.limits.crashes);
     this.plan = plan;
     this.#isKept = isKept;
-    if (block !== null) this.#state = { kind: 'blocked', detail: block };
-  }
-
-  get state(): KeyState {
-    return this.#state;
+    if (block !== null) this.state = { kind: 'blocked', detail: block };
   }
 
   get worker(): LiveWorker | null {
-    return 'worker' in this.#state ? this.#state.worker : null;
+    return 'worker' in this.state ? this.state.worker : null;
   }
 
   get underWay(): number {
@@ -56,13 +53,9 @@ export class KeyedWorker {
     return this.#succession.workers(this.worker);
   }
 
-  get isClosed(): boolean {
-    return this.#closed !== null;
-  }
-
   /** Of the worker that gets the work, and of a changed version that was refused. */
   get problems(): Problems {
-    const present = this.#state.kind === 'unloadable' ? this.#state.problems : this.worker?.problems;
+    const present = this.state.kind === 'unloadable' ? this.state.problems : this.worker?.problems;
     return new Map([...(present ?? []), ...this.#succession.problems]);
   }
 
@@ -71,22 +64,22 @@ export class KeyedWorker {
   }
 
   declare(plan: ResidentPlan, isKept: boolean): void {
-    this.#closed = null;
+    this.closed = null;
     this.#isKept = isKept;
     const isChanged = plan.digest !== this.plan.digest;
     this.plan = plan;
     if (!isChanged) return;
     this.#succession.forgetRefusal();
     this.#crashes.limit = plan.grant.crashes ?? this.#rooms.limits.crashes;
-    if (this.#state.kind === 'unloadable') this.#state = IDLE;
+    if (this.state.kind === 'unloadable') this.state = IDLE;
     // One that has worked before says now, not at its next work, if what was changed cannot be loaded.
     this.#goOn(this.starts > 0 ? { isNeeded: true } : {});
   }
 
   submit(work: Work): void {
-    const refusal = this.#closed ?? findRefusal(this.#state);
+    const refusal = this.closed ?? findRefusal(this.state);
     if (refusal !== null) return failWork(work, refusal);
-    if (this.#state.kind === 'ready') return giveWork(this.#state.worker, work);
+    if (this.state.kind === 'ready' && giveWork(this.state.worker, work)) return;
     this.#queue.push(work);
     this.#goOn();
   }
@@ -107,7 +100,7 @@ export class KeyedWorker {
     const { worker } = this;
     this.#succession.endTrial();
     if (worker === null) return;
-    this.#state = { kind: 'draining', worker };
+    this.state = { kind: 'draining', worker };
     worker.stop(this.#rooms.limits.drainMs);
     await worker.ended;
   }
@@ -121,13 +114,13 @@ export class KeyedWorker {
 
   /** A worker without work, unless it takes none; after a crash it waits for the delay, and the crash counts (RE4). */
   need(): boolean {
-    const takesWork = (this.#closed ?? findRefusal(this.#state)) === null;
+    const takesWork = (this.closed ?? findRefusal(this.state)) === null;
     if (takesWork) this.#goOn({ isNeeded: (this.#isWanted = true) });
     return takesWork;
   }
 
   async restart(): Promise<void> {
-    if (this.#state.kind === 'unloadable') this.#state = IDLE;
+    if (this.state.kind === 'unloadable') this.state = IDLE;
     await endWorkers(this.#workers, (worker) => worker.kill());
     this.#endWait();
     this.#goOn({ isNeeded: true });
@@ -135,7 +128,7 @@ export class KeyedWorker {
 
   reset(): void {
     this.#crashes.clear();
-    if (this.#state.kind === 'blocked' || this.#state.kind === 'unloadable') this.#state = IDLE;
+    if (this.state.kind === 'blocked' || this.state.kind === 'unloadable') this.state = IDLE;
   }
 
   withdraw(): Promise<void> {
@@ -148,39 +141,42 @@ export class KeyedWorker {
   }
 
   async #close(why: GuestFailure, end: (worker: LiveWorker) => void): Promise<void> {
-    this.#closed = why;
+    this.closed = why;
     this.#isWanted = false;
     this.#endWait();
     for (const work of this.#queue.splice(0)) failWork(work, why);
     const workers = this.#workers;
-    if (this.worker !== null) this.#state = { kind: 'draining', worker: this.worker };
+    if (this.worker !== null) this.state = { kind: 'draining', worker: this.worker };
     this.#succession.endTrial();
     await endWorkers(workers, end);
   }
 
   /** Starts what is needed: a worker for the work, or a trial of a changed plan. */
   #goOn({ isNeeded = this.#queue.length > 0 || (this.#isKept && this.#isWanted) } = {}): void {
-    if (this.#closed !== null) return;
-    if (this.#state.kind === 'ready')
-      this.#succession.consider(this.#state.worker, this.plan, () => this.#launch());
-    else if (this.#state.kind === 'idle' && isNeeded && !this.#succession.isClearing)
-      this.#state = { kind: 'starting', worker: this.#launch() }; // RE2
+    if (this.closed !== null) return;
+    if (this.state.kind === 'ready')
+      this.#succession.consider(this.state.worker, this.plan, () => this.#launch());
+    else if (this.state.kind === 'idle' && isNeeded && !this.#succession.isClearing)
+      this.state = { kind: 'starting', worker: this.#launch() }; // RE2
   }
 
   #launch(): LiveWorker {
     this.starts += 1;
     this.#isWanted = true;
     return new LiveWorker(this.#rooms, this.plan, {
-      onReady: (worker) =>
-        this.#succession.isTrial(worker) ? this.#judgeTrial(worker) : this.#becomeReady(worker),
+      onReady: (worker) => this.#useLoads(worker),
       onReport: (line) => this.#rooms.reports.reported(this, line),
       onIdle: (worker) => void (!this.#isKept && worker === this.worker && this.evict()),
       onEnded: (worker, ending, unanswered) => this.#forget(worker, ending, unanswered),
     });
   }
 
-  #becomeReady(worker: LiveWorker): void {
-    if (this.#state.kind !== 'starting') return;
+  /** What is loaded gets work at once; a trial is judged when it is known of all its files. */
+  #useLoads(worker: LiveWorker): void {
+    if (this.#succession.isTrial(worker)) return void (worker.isLoaded && this.#judgeTrial(worker));
+    if (worker !== this.worker) return;
+    if (this.state.kind === 'ready') return this.#submitAgain();
+    if (this.state.kind !== 'starting') return;
     if (worker.problems.size === worker.plan.modules.length) return this.#refuseAll(worker);
     this.#serveWith(worker);
     this.#goOn();
@@ -188,8 +184,12 @@ export class KeyedWorker {
 
   #serveWith(worker: LiveWorker): void {
     this.#rooms.reports.started(this, worker);
-    this.#state = { kind: 'ready', worker };
-    for (const work of this.#queue.splice(0)) giveWork(worker, work);
+    this.state = { kind: 'ready', worker };
+    this.#submitAgain();
+  }
+
+  #submitAgain(): void {
+    for (const work of this.#queue.splice(0)) this.submit(work);
   }
 
   /** None of its files could be loaded. */
@@ -197,9 +197,9 @@ export class KeyedWorker {
     const { problems, plan } = worker;
     this.#succession.leave(worker);
     worker.kill();
-    this.#state = plan.digest === this.plan.digest ? { kind: 'unloadable', problems } : IDLE;
-    if (this.#state.kind === 'unloadable') this.#rooms.reports.refused(this, problems);
-    for (const work of this.#queue.splice(0)) this.submit(work);
+    this.state = plan.digest === this.plan.digest ? { kind: 'unloadable', problems } : IDLE;
+    if (this.state.kind === 'unloadable') this.#rooms.reports.refused(this, problems);
+    this.#submitAgain();
   }
 
   #judgeTrial(trial: LiveWorker): void {
@@ -221,29 +221,29 @@ export class KeyedWorker {
   }
 
   #loseWorker(worker: LiveWorker, ending: ResidentEnding): void {
-    const isCrash = !worker.isEndAsked && this.#closed === null;
+    const isCrash = !worker.isEndAsked && this.closed === null;
     if (isCrash && this.#crashes.add(this.#rooms.clock.monotonicMs())) return this.#block(ending); // RE4
     const trial = this.#succession.takeTrial();
-    if (trial !== null) this.#state = { kind: 'starting', worker: trial }; // KW2
-    else this.#state = isCrash ? waitToRespawn(this.#rooms, () => this.#endWait()) : IDLE;
+    if (trial !== null) this.state = { kind: 'starting', worker: trial }; // KW2
+    else this.state = isCrash ? waitToRespawn(this.#rooms, () => this.#endWait()) : IDLE;
   }
 
   #block(ending: ResidentEnding): void {
-    this.#state = { kind: 'blocked', detail: describeEnding(ending) };
+    this.state = { kind: 'blocked', detail: describeEnding(ending) };
     this.#succession.endTrial();
     this.#rooms.reports.blocked(this, ending);
-    for (const work of this.#queue.splice(0)) this.submit(work);
+    this.#submitAgain();
   }
 
   #endWait(): void {
-    if (this.#state.kind !== 'waiting') return;
-    this.#state.cancel();
-    this.#state = IDLE;
+    if (this.state.kind !== 'waiting') return;
+    this.state.cancel();
+    this.state = IDLE;
     this.#goOn();
   }
 
   #sendAgain(work: Work, ending: ResidentEnding): void {
-    if (this.#closed === null && isRepeated(work, ending)) this.submit(work); // RE3
+    if (this.closed === null && isRepeated(work, ending)) this.submit(work); // RE3
     else loseWork(work, ending);
   }
 }

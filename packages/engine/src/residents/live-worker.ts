@@ -5,28 +5,14 @@
  * LW2  Limits are counted in checks, one a beat: a host that stood still makes one late check, and ends nobody for its own sleep.
  * LW3  A second answer, or one of another kind than its work, has no effect.
  */
-import type { Clock } from '@caisson/ground';
 import type { ResidentEnding, ResidentLine, ResidentOrder } from '@caisson/protocol';
-import type { ResidentPlan, ResidentProcess, ResidentStarter } from './contract.ts';
-import { describeFailedStart, findProblems, type Problems } from './describe-problems.ts';
-import type { RuntimeLimits } from './runtime-limits.ts';
+import type { ResidentPlan, ResidentProcess } from './contract.ts';
+import { describeFailedStart, type Problems } from './describe-problems.ts';
+import { DeliveredOrders } from './delivered-orders.ts';
+import type { LiveWorkerListener, LiveWorkerRooms } from './live-worker-rooms.ts';
+import { ModuleLoads } from './module-loads.ts';
 import { SentWork } from './sent-work.ts';
 import { composeOrder, type Work } from './work.ts';
-
-export interface LiveWorkerRooms {
-  readonly starter: Pick<ResidentStarter, 'start'>;
-  readonly clock: Clock;
-  readonly limits: RuntimeLimits;
-  nextId(): string;
-}
-
-export interface LiveWorkerListener {
-  onReady(worker: LiveWorker): void;
-  onReport(line: Extract<ResidentLine, { kind: 'logged' | 'log-dropped' | 'undelivered' }>): void;
-  /** Nothing has been under way for `idleMs`; called once a beat until there is work. */
-  onIdle(worker: LiveWorker): void;
-  onEnded(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void;
-}
 
 type Killed = Pick<ResidentEnding, 'why' | 'detail'>;
 
@@ -44,8 +30,10 @@ export class LiveWorker {
   readonly #rooms: LiveWorkerRooms;
   readonly #listener: LiveWorkerListener;
   readonly #sent: SentWork;
+  readonly #delivered: DeliveredOrders;
   #process: ResidentProcess | null = null;
-  #problems: Problems | null = null;
+  /** Null until it is ready. */
+  #loads: ModuleLoads | null = null;
   #killed: Killed | null = null;
   #isEndAsked = false;
   #stopOrder: ResidentOrder | null = null;
@@ -61,6 +49,7 @@ export class LiveWorker {
     this.#rooms = rooms;
     this.#listener = listener;
     this.#sent = new SentWork(rooms.limits.slackMs);
+    this.#delivered = new DeliveredOrders(rooms.clock, (order) => this.order(order));
     this.plan = plan;
     this.startedMs = rooms.clock.monotonicMs();
     this.ended = this.#live();
@@ -86,7 +75,16 @@ export class LiveWorker {
 
   /** Why files could not be loaded, by name; empty before it is ready. */
   get problems(): Problems {
-    return this.#problems ?? new Map();
+    return this.#loads?.problems ?? new Map();
+  }
+
+  /** Whether it is known of each file that it can be used, or why not. */
+  get isLoaded(): boolean {
+    return this.#loads?.areKnown === true;
+  }
+
+  isLoading(name: string): boolean {
+    return this.#loads?.isLoading(name) === true;
   }
 
   give(work: Work): void {
@@ -110,10 +108,16 @@ export class LiveWorker {
     return true;
   }
 
+  /** What this compute emitted is recorded. One that ends before it knows reports it again, and that has no effect. */
+  deliver(name: string, computeId: string): void {
+    if (!this.#isOver) this.#delivered.add(name, computeId);
+  }
+
   /** Lets it finish what is under way: within the grace, or its own limit. One that is not ready has nothing to finish. */
   stop(graceMs: number): void {
     this.#isEndAsked = true;
-    if (this.#problems === null) return this.kill();
+    this.#delivered.flush();
+    if (this.#loads === null) return this.kill();
     // A worker of senses ends at once when it is stopped, so it is stopped when it has answered.
     this.#stopOrder = { kind: 'stop', graceMs };
     if (this.plan.kind === 'workflow' || this.#sent.size === 0) this.order(this.#stopOrder);
@@ -132,6 +136,7 @@ export class LiveWorker {
   async #live(): Promise<void> {
     const ending = await this.#run().catch(describeFailedStart);
     this.#isOver = true;
+    this.#delivered.flush();
     this.#cancelCheck();
     this.#cancelStop();
     this.#listener.onEnded(this, { ...ending, ...this.#killed }, this.#sent.take()); // LW1
@@ -170,10 +175,13 @@ export class LiveWorker {
 
   #receive(line: ResidentLine): void {
     if (this.#isOver) return;
-    if (this.#problems !== null) this.#quietChecks = 0;
+    if (this.#loads !== null) this.#quietChecks = 0;
     switch (line.kind) {
       case 'ready':
         return this.#becomeReady(line);
+      case 'loaded':
+        if (this.#loads?.take(line) === true && this.#killed === null) this.#listener.onReady(this);
+        return;
       case 'computed':
       case 'turned':
         return this.#settle(line);
@@ -194,9 +202,9 @@ export class LiveWorker {
     }
   }
 
-  #becomeReady({ modules }: Extract<ResidentLine, { kind: 'ready' }>): void {
-    if (this.#problems !== null || this.#killed !== null) return;
-    this.#problems = findProblems(this.plan, modules);
+  #becomeReady(line: Extract<ResidentLine, { kind: 'ready' }>): void {
+    if (this.#loads !== null || this.#killed !== null) return;
+    this.#loads = new ModuleLoads(this.plan, line);
     this.#quietChecks = 0;
     this.readySince = this.#rooms.clock.now().toISOString();
     this.#listener.onReady(this);
@@ -218,7 +226,7 @@ export class LiveWorker {
     const { beatMs, missedBeats, readyMs } = this.#rooms.limits;
     this.#cancelCheck = this.#rooms.clock.setTimer(beatMs, () => {
       this.#quietChecks += 1; // LW2
-      if (this.#problems === null) {
+      if (this.#loads === null) {
         const end: Killed = { why: 'not-ready', detail: `it was not ready within ${readyMs} ms` };
         if (this.#quietChecks * beatMs >= readyMs) this.#end(end);
       } else if (this.#quietChecks >= missedBeats) {

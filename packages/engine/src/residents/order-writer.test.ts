@@ -1,21 +1,23 @@
 import { Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createOrderWriter } from './order-writer.ts';
 
 /** A reader that takes one order for each call of `takeOne`. */
 function openControl() {
   const read: string[] = [];
-  let takeOne = (): void => undefined;
+  let take: (() => void) | null = null;
   const control = new Writable({
     highWaterMark: 1,
     write(chunk: Buffer, _encoding, done) {
-      takeOne = () => {
+      take = () => {
+        take = null;
         read.push(chunk.toString());
         done();
       };
     },
   });
-  return { control, read, takeOne: () => takeOne() };
+  return { control, read, takeOne: () => take?.() };
 }
 
 test('orders that wait are taken in their order, each when there is room, with one listener', async () => {
@@ -28,8 +30,10 @@ test('orders that wait are taken in their order, each when there is room, with o
   });
   expect([control.listenerCount('drain'), control.listenerCount('close')]).toEqual([1, 1]);
   for (let count = 1; count <= 100; count += 1) {
+    await nextTurn(); // what is written in a turn goes out at its end
     takeOne();
-    await expect.poll(() => taken.length).toBe(count);
+    await nextTurn();
+    expect(taken.length).toBe(count);
   }
   await Promise.all(sent);
   expect(read).toEqual(Array.from({ length: 100 }, (_, index) => `${index}`));

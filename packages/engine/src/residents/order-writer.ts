@@ -1,5 +1,6 @@
 /** Writes the orders of a worker in their order. What it does not read waits here, with one listener for all of it. */
 import type { Writable } from 'node:stream';
+import { corkTurn } from '@caisson/ground';
 
 export interface OrderWriter {
   /** Resolves with true when the worker has room for more, and with false when it takes nothing any more. */
@@ -11,6 +12,7 @@ export function createOrderWriter(control: Writable): OrderWriter {
   /** Those that are written and wait until there is room again. */
   const written: ((isTaken: boolean) => void)[] = [];
   const writeMore = (): void => {
+    corkTurn(control);
     while (control.writable && !control.writableNeedDrain) {
       const next = waiting.shift();
       if (next === undefined) return;

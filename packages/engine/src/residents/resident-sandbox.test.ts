@@ -190,9 +190,8 @@ it('no code is loaded from a folder that a resident may write to, however it is 
   );
   // The grant is of another resident, which could replace the files.
   const resident = await startResident(starter, { ...plan, grant: { ...plan.grant, write: [] } });
-  const { modules } = await resident.next('ready');
   const refused = expect.stringContaining(`a resident may write to ${out}`) as unknown;
-  expect(Object.fromEntries(modules.map(({ name, problem }) => [name, problem]))).toEqual({
+  expect(await resident.problems()).toEqual({
     ...{ plain: refused, computed: refused, required: refused, linked: refused, packed: refused },
     fine: undefined,
   });

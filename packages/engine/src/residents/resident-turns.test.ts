@@ -77,6 +77,20 @@ const record = (ordinal: number, request: StepRequest, value?: unknown): Recorde
 
 const DISPATCH: StepRequest = { kind: 'dispatch', request: { task: 'fix it 7' }, waits: true };
 
+it('as many turns as have a place at once fit into the memory of their sandbox', async () => {
+  const { starter, plan } = await openStarter();
+  const limits = { memory: 224 * 1024 ** 2, pids: 128, disk: 256 * 1024 ** 2 };
+  const resident = await startResident(starter, plan('workflow', { flow: FLOW }, { limits }));
+  const orders = Array.from({ length: 32 }, () => turnOrder('waits'));
+  for (const order of orders) await resident.process.send(order);
+  const fit = (limits.memory - 96 * 1024 ** 2) / (16 * 1024 ** 2);
+  await Promise.all(orders.slice(0, fit).map(({ id }) => stepOf(resident, id, 0)));
+  for (const { id } of orders)
+    await resident.process.send({ kind: 'abandon', id, why: 'over', graceMs: 100 });
+  for (const { id } of orders)
+    expect(await outcomeOf(resident, id)).toMatchObject({ kind: 'failed', failure: { kind: 'aborted' } });
+});
+
 it('a role asks for steps, gets their outcomes, and makes its message', async () => {
   const resident = await open();
   const order = turnOrder('fix');

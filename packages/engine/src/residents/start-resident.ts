@@ -29,7 +29,7 @@ const StartRow = z.object({
 });
 
 export interface ResidentStarterOptions {
-  readonly compute: Pick<Compute, 'limit' | 'start' | 'stop' | 'release' | 'sweep'>;
+  readonly compute: Pick<Compute, 'limit' | 'start' | 'spares' | 'stop' | 'release' | 'sweep'>;
   readonly kv: Ledger['kv'];
   readonly clock: Clock;
   readonly settings: StarterSettings;
@@ -57,7 +57,8 @@ export function createResidentStarter(options: ResidentStarterOptions): Resident
 }
 
 async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promise<ResidentProcess> {
-  const { compute, kv, clock, settings } = options;
+  const { compute, kv, clock, settings, entry } = options;
+  compute.spares.warmEntry(entry); // starts while its job is composed
   const resident = createPrefixedId('res', clock);
   const paths = startPaths(settings.stateDir, resident);
   const host = describeHost();
@@ -75,7 +76,7 @@ async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promi
       env: {},
       path: settings.path,
       cwd: settings.stateDir,
-      entry: options.entry,
+      entry,
     });
     handle = worker.handle;
     kv.set(SPACE, resident, { host, handle: { ...handle } });
@@ -83,6 +84,7 @@ async function start(options: ResidentStarterOptions, plan: ResidentPlan): Promi
       worker,
       job,
       unenforced: describeUnenforced(plan, limits),
+      onLost: () => compute.spares.warmEntry(entry), // starts while what is left is removed
       cleanUp: (isProvenGone) => cleanUpOrWarn(options, resident, { handle: worker.handle, isProvenGone }),
     });
   } catch (error) {

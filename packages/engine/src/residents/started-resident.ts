@@ -18,11 +18,19 @@ export interface StartedOptions {
   readonly worker: WorkerProcess;
   readonly job: Pick<ResidentJob, 'resident' | 'nonce'>;
   readonly unenforced: string | null;
+  /** It ended, and its host did not want that: the next one is needed soon. */
+  onLost(): void;
   /** Ends and removes everything of it, and never rejects; `isProvenGone`: the worker saw the end of its sandbox. */
   cleanUp(isProvenGone: boolean): Promise<void>;
 }
 
-export function describeStarted({ worker, job, unenforced, cleanUp }: StartedOptions): ResidentProcess {
+export function describeStarted({
+  worker,
+  job,
+  unenforced,
+  onLost,
+  cleanUp,
+}: StartedOptions): ResidentProcess {
   let listener: (line: ResidentLine) => void = () => undefined;
   let last: ResidentEnding | null = null;
   let refusal: string | null = null;
@@ -41,6 +49,7 @@ export function describeStarted({ worker, job, unenforced, cleanUp }: StartedOpt
   const findEnding = async (): Promise<ResidentEnding> => {
     const exit = await worker.exited;
     isOver = true;
+    if (!isKilled && last?.why !== 'stopped') onLost();
     await read;
     const died = `its worker ended with ${exit.signal ?? `code ${exit.code}`}`;
     const detail = isKilled ? 'its host ended it' : (refusal ?? died);

@@ -91,5 +91,5 @@ export class Succession {
 
 function loads(worker: LiveWorker | null, name: string): boolean {
   const isServed = worker?.plan.modules.some((module) => module.name === name) ?? false;
-  return isServed && worker?.problems.has(name) === false;
+  return isServed && worker?.problems.has(name) === false && !worker.isLoading(name);
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { FakeGuest } from './fixtures/fake-starter.ts';
+import { beGood, type FakeGuest } from './fixtures/fake-starter.ts';
 import { openRuntime, planOf, settle } from './fixtures/open-runtime.ts';
 
 const SENSES = 'senses.ci';
@@ -515,8 +515,45 @@ test('a key that is withdrawn is forgotten when its worker is gone, and can come
   expect(await compute(SENSES, 'a')).toEqual(answered);
 });
 
+test('a file that is still being loaded gets its work later, and keeps no other of its group waiting', async () => {
+  const { runtime, starter, compute } = openRuntime({ script: () => undefined });
+  runtime.declare(planOf(SENSES, ['a', 'slow', 'never']), kept);
+  const outcomes = ['a', 'slow', 'never'].map((name) => compute(SENSES, name));
+  await settle();
+  const guest = starter.newest();
+  const modules = [{ name: 'a' }, { name: 'slow', isLoading: true }, { name: 'never', isLoading: true }];
+  guest.say({ kind: 'ready', modules });
+  expect(guest.orders).toMatchObject([{ name: 'a' }]);
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', underWay: 3 });
+  guest.say({ kind: 'loaded', name: 'slow' });
+  guest.say({ kind: 'loaded', name: 'never', problem: 'it did not load' });
+  guest.say({ kind: 'loaded', name: 'a', problem: 'said too late' });
+  expect(guest.orders).toMatchObject([{ name: 'a' }, { name: 'slow' }]);
+  expect((await outcomes[2])?.failure).toEqual({ kind: 'invalid', detail: 'it did not load' });
+  expect(runtime.view(SENSES)?.problems).toEqual({ never: 'it did not load' });
+  for (const id of idsOf(guest)) guest.computed(id);
+  expect(await Promise.all(outcomes.slice(0, 2))).toEqual([answered, answered]);
+});
+
+test('a changed version is judged when it is known of all its files whether they load', async () => {
+  const modules = [{ name: 'a' }, { name: 'b', isLoading: true }];
+  const { runtime, starter, compute, warnings } = openRuntime({
+    script: (guest) => (guest.plan.digest === 'one' ? beGood(guest) : guest.say({ kind: 'ready', modules })),
+  });
+  runtime.declare(planOf(SENSES, ['a', 'b']), kept);
+  await compute(SENSES, 'a');
+  runtime.declare(planOf(SENSES, ['a', 'b'], 'next'), kept);
+  await settle();
+  expect(await compute(SENSES, 'a')).toEqual(answered);
+  expect(starter.guests[0]?.isOver).toBe(false);
+  starter.newest().say({ kind: 'loaded', name: 'b', problem: 'broken' });
+  await settle();
+  expect(warnings).toEqual([expect.stringContaining('the old version of senses.ci goes on: b: broken')]);
+  expect([starter.guests[0]?.isOver, starter.newest().isOver]).toEqual([false, true]);
+});
+
 test('what a lost answer emitted is passed on for senses of the key alone, and forgotten when it is recorded', async () => {
-  const { runtime, compute, undelivered, starter } = openRuntime();
+  const { runtime, compute, undelivered, starter, advance } = openRuntime();
   runtime.declare(planOf('senses.g', ['a']), { isKept: true });
   await compute('senses.g', 'a');
   const guest = starter.newest();
@@ -526,11 +563,13 @@ test('what a lost answer emitted is passed on for senses of the key alone, and f
   guest.say({ kind: 'undelivered', name: 'other', ...emission, origin });
   expect(undelivered).toEqual([['a', { causes: [], ...emission }]]);
   runtime.delivered('senses.g', 'a', 'a');
-  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['a'] });
+  runtime.delivered('senses.g', 'a', 'b');
+  await advance(50);
+  expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'a', computeIds: ['a', 'b'] });
 });
 
 test('a guest makes up neither a compute nor what led to one', async () => {
-  const { runtime, undelivered, warnings, starter, open } = openRuntime();
+  const { runtime, undelivered, warnings, starter, open, advance } = openRuntime();
   const plan = planOf('senses.g', ['a', 'b']);
   runtime.declare(plan, { isKept: true });
   const causes = [{ signalId: 'signal_1', name: 'red', sense: 'a' }];
@@ -551,6 +590,7 @@ test('a guest makes up neither a compute nor what led to one', async () => {
   ])
     guest.say({ kind: 'undelivered', name: 'a', computeId: 'c1', signals, ...forged });
   expect(undelivered).toEqual([]);
+  await advance(50);
   expect(guest.orders.at(-1)).toEqual({ kind: 'delivered', name: 'b', computeIds: ['c1'] });
   expect(warnings).toEqual(
     ['a', 'b'].map((name) => `${name}: signals of a compute that this project did not ask for were dropped`),

@@ -81,7 +81,7 @@ class KeyedRuntime implements WorkerRuntime {
   async withdraw(key: string): Promise<void> {
     const found = this.#keys.get(key);
     await found?.withdraw();
-    if (found?.isClosed === true) this.#keys.delete(key);
+    if (found !== undefined && found.closed !== null) this.#keys.delete(key);
   }
 
   compute(
@@ -95,7 +95,7 @@ class KeyedRuntime implements WorkerRuntime {
   }
 
   delivered(key: string, sense: string, computeId: string): void {
-    this.#keys.get(key)?.worker?.order({ kind: 'delivered', name: sense, computeIds: [computeId] });
+    this.#keys.get(key)?.worker?.deliver(sense, computeId);
   }
 
   turn(...[key, order, onStep]: Parameters<WorkerRuntime['turn']>): ReturnType<WorkerRuntime['turn']> {
@@ -141,7 +141,7 @@ class KeyedRuntime implements WorkerRuntime {
 
   view(key: string): ResidentView | null {
     const found = this.#keys.get(key);
-    return found === undefined || found.isClosed ? null : this.#describe(found);
+    return found === undefined || found.closed !== null ? null : this.#describe(found);
   }
 
   list(): readonly ResidentView[] {

@@ -1,5 +1,6 @@
 export * from './atomic-file.ts';
 export { LinkInPathError, beneath, inFolder } from './beneath.ts';
+export { corkTurn } from './cork-turn.ts';
 export { LockTimeoutError, type LockOptions, withFileLock } from './file-lock.ts';
 export { claimFolder, type FolderClaim } from './folder-claim.ts';
 export { isPrivateFolder, isSticky, isWritableByOthers, ownUid } from './folder-owner.ts';

@@ -1,7 +1,7 @@
 export { createAttemptContext, createGathered, deny, type AttemptContext } from './attempt-context.ts';
 export { openAdoption } from './adoption.ts';
 export { openChannel } from './channel.ts';
-export { openControl, type Control, type StopOrder } from './control.ts';
+export { openControl, type Assignment, type Control, type StopOrder } from './control.ts';
 export { expectsNetwork, isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
 export { startHeartbeat } from './heartbeat.ts';
 export { watchHost } from './host-watch.ts';

@@ -3,6 +3,7 @@
  * reported once as a violation, and nothing after it is read.
  */
 import type { Duplex } from 'node:stream';
+import { corkTurn } from '@caisson/ground';
 import {
   createNdjsonDecoder,
   encodeNdjson,
@@ -52,7 +53,11 @@ export function openGuestLink(channel: Duplex, { onLine, onViolation }: GuestLin
     for (const end of ['end', 'close'] as const) channel.once(end, () => resolve());
   });
   return {
-    send: (order) => void (channel.writable && channel.write(encodeNdjson(order))),
+    send(order) {
+      if (!channel.writable) return;
+      corkTurn(channel);
+      channel.write(encodeNdjson(order));
+    },
     isFull: () => channel.writableLength > MAX_WAITING_BYTES,
     onDrain: (listener) => void channel.on('drain', listener),
     pause: () => void channel.pause(),

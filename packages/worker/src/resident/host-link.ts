@@ -3,6 +3,7 @@
  * read, `isFull` says so; while nobody takes its orders, they are not read.
  */
 import { Socket } from 'node:net';
+import { corkTurn } from '@caisson/ground';
 import {
   createNdjsonDecoder,
   encodeNdjson,
@@ -32,17 +33,25 @@ export interface HostLink {
   flush(): Promise<void>;
 }
 
+/** The orders of the host; what a spare worker has not read of them stays in it. */
+export function openOrders(): Socket {
+  return new Socket({ fd: ORDERS_FD, readable: true, writable: false });
+}
+
 export function openHostLink(
   { resident, key, nonce }: Pick<ResidentJob, 'resident' | 'key' | 'nonce'>,
+  orders: Socket,
   onLost: () => void,
 ): HostLink {
   const lines = new Socket({ fd: STDOUT_FD, readable: false, writable: true });
-  const orders = new Socket({ fd: ORDERS_FD, readable: true, writable: false });
   lines.on('error', onLost);
   for (const end of ['end', 'error', 'close']) orders.on(end, onLost);
   lines.write(encodeNdjson({ schema: RESIDENT_SCHEMA, resident, key, nonce }));
   return {
-    write: (line) => void lines.write(encodeNdjson(line)),
+    write(line) {
+      corkTurn(lines);
+      lines.write(encodeNdjson(line));
+    },
     isFull: () => lines.writableLength > MAX_WAITING_BYTES,
     onDrain: (listener) => void lines.on('drain', listener),
     onOrder(listener) {
@@ -51,6 +60,7 @@ export function openHostLink(
         for (const record of decoder.push(chunk))
           listener(record.kind === 'value' ? readResidentOrder(record.value) : null);
       });
+      orders.resume(); // a spare worker has stopped reading behind its assignment
     },
     pause: () => void orders.pause(),
     resume: () => void orders.resume(),

@@ -60,6 +60,8 @@ export function createOpenOrders(names: readonly string[]): OpenOrders {
             : `it reported work of no step that is under way`;
         case 'undelivered':
           return takeUndelivered(allowances, line.name);
+        case 'loaded':
+          return names.includes(line.name) ? null : 'it loaded a file that is not its own';
         case 'logged':
           return names.includes(line.name) ? null : 'it logged with a name that is not its own';
         default:

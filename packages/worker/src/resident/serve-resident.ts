@@ -10,6 +10,7 @@
  * WR4  Nothing is buffered without limit: a host that does not read stops the guest's lines, a guest that does not read
  *      stops the host's orders, and is then found by its silence.
  */
+import type { Socket } from 'node:net';
 import { launchSandbox, reopenCgroup, type SandboxProcess } from '@caisson/ground';
 import {
   STATE_INSIDE,
@@ -41,6 +42,8 @@ const TURN_SILENCE = 3;
 const DEFAULT_MEMORY_BYTES = 512 * 1024 ** 2;
 const DEFAULT_PIDS = 128;
 const MAX_TURNS = 64;
+/** Of its sandbox's memory, what the guest has without a turn. */
+const GUEST_BYTES = 96 * 1024 ** 2;
 /** Of its sandbox's limits, what a turn at the same time as others is counted with: its thread, and what it may start. */
 const TURN_BYTES = 16 * 1024 ** 2;
 const PIDS_PER_TURN = 4;
@@ -61,14 +64,18 @@ interface Serving {
   readonly end: EndGuest;
 }
 
-export async function serveResident(job: ResidentJob, parentPid: number | null): Promise<void> {
+export async function serveResident(
+  job: ResidentJob,
+  orders: Socket,
+  parentPid: number | null,
+): Promise<void> {
   const dieWithHost = (): void => {
     serving.guest?.kill(); // WR2
     process.exit(WORKER_EXIT.hostLost);
   };
   const serving: Serving = {
     job,
-    host: openHostLink(job, dieWithHost),
+    host: openHostLink(job, orders, dieWithHost),
     log: openOutputLog(job.paths.log),
     orders: createOpenOrders(job.modules.map(({ name }) => name)),
     logLimit: createLogLimit(),
@@ -170,7 +177,7 @@ function describeLoad({ kind, modules, writable, sandbox, readyMs, unresponsiveM
     heapBytes: memory / 2,
     maxTurns: Math.max(
       1,
-      Math.min(MAX_TURNS, Math.floor(memory / TURN_BYTES), Math.floor(pids / PIDS_PER_TURN)),
+      Math.min(MAX_TURNS, Math.floor((memory - GUEST_BYTES) / TURN_BYTES), Math.floor(pids / PIDS_PER_TURN)),
     ),
   } as const;
 }

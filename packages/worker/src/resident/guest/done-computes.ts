@@ -18,7 +18,7 @@ export function createDoneComputes(database: GroupDatabase, sense: string): Done
   let adds = 0;
   const forgetOld = (): void => {
     database.write(
-      `DELETE FROM caisson_done WHERE sense = ?1 AND n <= (SELECT n FROM caisson_done WHERE sense = ?1
+      `DELETE FROM caisson_done WHERE sense = ?1 AND n <= (SELECT n FROM caisson_done NOT INDEXED WHERE sense = ?1
         ORDER BY n DESC LIMIT 1 OFFSET ${MAX_KEPT})`,
       sense,
     );

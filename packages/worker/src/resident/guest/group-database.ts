@@ -35,26 +35,33 @@ export class GroupDatabase {
     return this.#prepare(sql).all(...values);
   }
 
-  /** A part of the present compute; refused outside of one. */
-  write(sql: string, ...values: readonly SqlValue[]): { readonly rows: SqlRow[]; readonly changes: number } {
+  /** A part of the present compute; refused outside of one. Returns how many rows it changed. */
+  write(sql: string, ...values: readonly SqlValue[]): number {
     this.#beginWriting();
-    const rows = this.#prepare(sql).all(...values);
-    return { rows, changes: Number(this.#prepare('SELECT changes() AS n').get()?.['n'] ?? 0) };
+    return Number(this.#prepare(sql).run(...values).changes);
   }
 
-  /** Our own, whether or not there is a compute. False when it cannot be written now: it waits for nobody. */
-  tryToWrite(sql: string, ...values: readonly SqlValue[]): boolean {
+  /** As `write`, for a statement that returns rows. */
+  writeAndRead(sql: string, ...values: readonly SqlValue[]): SqlRow[] {
+    this.#beginWriting();
+    return this.#prepare(sql).all(...values);
+  }
+
+  /** Our own, between two computes. False, and nothing is written, while another sense of the group writes. */
+  tryWriteAlone(work: () => void): boolean {
+    if (this.#isComputing) return false;
+    const database = this.#open();
+    database.exec('PRAGMA busy_timeout = 0');
     try {
-      const database = this.#open();
-      database.exec('PRAGMA busy_timeout = 0');
-      try {
-        this.#prepare(sql).run(...values);
-      } finally {
-        database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-      }
+      this.beginCompute();
+      work();
+      this.commitCompute();
       return true;
     } catch {
+      this.undoCompute();
       return false;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     }
   }
 
@@ -90,7 +97,10 @@ export class GroupDatabase {
 
   /** Throws if what the compute wrote is not all there; `undoCompute` must follow then. */
   commitCompute(): void {
-    if (this.#hasWritten) this.#beginWriting().exec('COMMIT');
+    if (this.#hasWritten) {
+      this.#beginWriting();
+      this.#prepare('COMMIT').run();
+    }
     this.#isComputing = false;
   }
 
@@ -105,7 +115,7 @@ export class GroupDatabase {
     // SQLite undoes everything when a disk is full, for example.
     if (this.#hasWritten && !database.isTransaction)
       throw new Error('what this compute wrote was undone by the database');
-    if (!this.#hasWritten) database.exec('BEGIN IMMEDIATE');
+    if (!this.#hasWritten) this.#prepare('BEGIN IMMEDIATE').run();
     this.#hasWritten = true;
     return database;
   }
@@ -132,6 +142,6 @@ function openDatabase(path: string): DatabaseSync {
       id TEXT PRIMARY KEY, sense TEXT NOT NULL, causes TEXT NOT NULL, signals TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS caisson_done (n INTEGER PRIMARY KEY, sense TEXT NOT NULL, id TEXT NOT NULL);
     CREATE INDEX IF NOT EXISTS caisson_done_by_id ON caisson_done (sense, id);
-    CREATE INDEX IF NOT EXISTS caisson_done_by_age ON caisson_done (sense)`);
+    DROP INDEX IF EXISTS caisson_done_by_age`); // of an earlier version: a page more in each commit
   return database;
 }

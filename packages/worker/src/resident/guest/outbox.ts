@@ -19,13 +19,11 @@ export interface Outbox {
   /** A part of the present compute. */
   add(emission: Emission): void;
   list(): Emission[];
-  /** Their host has recorded them. While another sense writes they stay until the next call: a row that is left harms nothing. */
-  remove(computeIds: readonly string[]): void;
+  /** Their host has recorded them. They are removed between two computes: false if the rest is to be tried again, by `remove([])`. */
+  remove(computeIds: readonly string[]): boolean;
 }
 
 export function createOutbox(database: GroupDatabase, sense: string): Outbox {
-  /** Recorded, and still there. */
-  const removed = new Set<string>();
   const select = (condition: string, ...values: readonly string[]): Emission[] =>
     database.exists
       ? database
@@ -39,8 +37,16 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
             signals: parseList(row['signals']),
           }))
       : [];
+  /** Recorded, and still there. */
+  const delivered = new Set<string>();
+  const removeDelivered = (): void => {
+    for (const id of delivered)
+      database.write('DELETE FROM caisson_outbox WHERE id = ? AND sense = ?', id, sense);
+    delivered.clear();
+  };
   return {
-    find: (computeId) => select('id = ? AND sense = ?', computeId, sense)[0] ?? null,
+    find: (computeId) =>
+      delivered.has(computeId) ? null : (select('id = ? AND sense = ?', computeId, sense)[0] ?? null),
     add({ computeId, origin, signals }) {
       const values = [computeId, sense, origin, stringify(signals)];
       database.write(
@@ -50,16 +56,8 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
     },
     list: () => select('sense = ? ORDER BY rowid', sense),
     remove(computeIds) {
-      for (const id of computeIds) removed.add(id);
-      for (const id of removed) {
-        const isGone = database.tryToWrite(
-          'DELETE FROM caisson_outbox WHERE id = ? AND sense = ?',
-          id,
-          sense,
-        );
-        if (!isGone) return;
-        removed.delete(id);
-      }
+      for (const id of computeIds) delivered.add(id);
+      return database.tryWriteAlone(removeDelivered);
     },
   };
 }

@@ -22,7 +22,6 @@ export function readThreadLine(text: unknown, name: string): ThreadLine | null {
 
 function isLine(line: Shape, name: string): boolean {
   switch (line['kind']) {
-    case 'began':
     case 'pong':
       return true;
     case 'logged':

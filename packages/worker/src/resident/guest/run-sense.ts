@@ -18,18 +18,23 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import type { Runner, Say } from './run-thread.ts';
 import { createSenseState } from './sense-state.ts';
 import type { ThreadOrder, ThreadStart } from './thread-messages.ts';
+import { takeTicket } from './tickets.ts';
 import { createUserLog } from './user-log.ts';
 
 const SIGNAL_NAME = /^[a-z0-9][a-z0-9._-]{0,127}$/;
 /** All signals of one compute are one line. */
 const MAX_EMITTED_BYTES = 512 * 1024;
+/** What was delivered and could not be removed is tried again after so long. */
+const REMOVE_MS = 250;
+const { setTimeout: after, setImmediate: inNextTurn } = globalThis; // as it is before the user's code could change it
 
 type ComputeOrder = Extract<ThreadOrder, { readonly kind: 'compute' }>;
+type AbortOrder = Extract<ThreadOrder, { readonly kind: 'abort' }>;
 
 /** Reports first what an earlier thread of this sense left in the outbox. */
 export function createSenseRunner(
   sense: object,
-  { name, projectRoot, stateFolder }: ThreadStart,
+  { name, projectRoot, stateFolder, tickets }: ThreadStart,
   say: Say,
 ): Runner {
   const database = new GroupDatabase(join(stateFolder, 'group.db'));
@@ -41,14 +46,19 @@ export function createSenseRunner(
     log('an error of a compute that was over:', describeThrown(error)),
   );
   for (const emission of outbox.list()) say({ kind: 'undelivered', ...emission });
-  let abort: (why: string) => void = () => undefined;
+  const remove = (computeIds: readonly string[]): void => {
+    if (!outbox.remove(computeIds)) after(remove, REMOVE_MS, []);
+  };
+  let abort: (order: AbortOrder) => void = () => undefined;
   const run = async (order: ComputeOrder): Promise<void> => {
-    const emission = outbox.find(order.computeId);
-    if (emission !== null || done.has(order.computeId))
+    const { number } = order;
+    if (done.has(order.computeId))
       // its answer was lost, or another compute covered it
-      return say({ kind: 'computed', signals: emission?.signals ?? [] });
+      return say({ kind: 'computed', number, signals: outbox.find(order.computeId)?.signals ?? [] });
     const limit = createLimit();
-    ({ abort } = limit);
+    abort = (asked) => {
+      if (asked.number === number) limit.abort(asked.why);
+    };
     const emitted = createEmitted();
     const { cause } = order;
     const context = { ...parts, signal: limit.signal, cause, emit: emitted.emit };
@@ -56,20 +66,29 @@ export function createSenseRunner(
     try {
       await runCompute(() => (sense as Sense).compute(context satisfies SenseContext<Signals>));
       limit.check();
-      say({ kind: 'computed', signals: commit(database, kept, order, emitted.close()) });
+      say({ kind: 'computed', number, signals: commit(database, kept, order, emitted.close()) });
     } catch (error) {
       emitted.close();
       database.undoCompute();
-      say({ kind: 'computed', signals: [], failure: describeFailure(error) });
+      say({ kind: 'computed', number, signals: [], failure: describeFailure(error) });
     }
+  };
+  const orders: ComputeOrder[] = [];
+  let isBusy = false;
+  const runAll = async (): Promise<void> => {
+    isBusy = true;
+    for (let order = orders.shift(); order !== undefined; order = orders.shift()) {
+      if (takeTicket(tickets, order.number)) await run(order);
+      if (orders.length > 0) await new Promise((resolve) => inNextTurn(resolve)); // for what it has left behind
+    }
+    isBusy = false;
   };
   return (order) => {
     if (order.kind === 'compute') {
-      say({ kind: 'began' });
-      void run(order);
-    }
-    if (order.kind === 'delivered') outbox.remove(order.computeIds);
-    else if (order.kind === 'abort') abort(order.why);
+      orders.push(order);
+      if (!isBusy) void runAll();
+    } else if (order.kind === 'delivered') remove(order.computeIds);
+    else if (order.kind === 'abort') abort(order);
   };
 }
 

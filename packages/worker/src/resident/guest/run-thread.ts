@@ -2,7 +2,7 @@
  * Runs in a thread: loads the user's file and does what the main thread asks for. Everything that it needs later is taken
  * before the user's code can change it.
  */
-import { registerHooks, type RegisterHooksOptions } from 'node:module';
+import { registerHooks, stripTypeScriptTypes, type RegisterHooksOptions } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isRecord } from '@caisson/protocol';
@@ -28,7 +28,11 @@ export async function runThread(): Promise<void> {
   const say: Say = (line) => post(stringify(line));
   const { pinned, ...start } = workerData as ThreadStart & { pinned: PinnedFiles }; // of our own main thread
   printDirectly();
-  for (const hooks of [createPins(pinned, say), refuseWritable(start.writable), resolveOurselves()])
+  for (const hooks of [
+    createPins(pinned, say, stripTypeScriptTypes),
+    refuseWritable(start.writable),
+    resolveOurselves(),
+  ])
     registerHooks(hooks);
   const loaded = await load(start, say);
   if ('problem' in loaded) return say({ kind: 'loaded', problem: loaded.problem });

@@ -12,12 +12,6 @@ const READ_PRAGMA =
 const ENDS_TRANSACTION = /^\s*(?:begin|commit|end|rollback|savepoint|release)\b/i;
 
 export function createSenseState(database: GroupDatabase): SenseState {
-  const execute = (sql: string, values: readonly SqlValue[]): ReturnType<GroupDatabase['write']> => {
-    if (READS.test(sql) || READ_PRAGMA.test(sql)) return { rows: database.read(sql, ...values), changes: 0 };
-    if (ENDS_TRANSACTION.test(sql))
-      throw new InvalidUse('a compute is one transaction: use state.transaction for a part of it');
-    return database.write(sql, ...values);
-  };
   return {
     get<T>(key: string): T | undefined {
       const [row] = database.read('SELECT value FROM caisson_state WHERE key = ?', key);
@@ -33,8 +27,20 @@ export function createSenseState(database: GroupDatabase): SenseState {
       );
     },
     delete: (key) => void database.write('DELETE FROM caisson_state WHERE key = ?', key),
-    run: (sql, ...values: SqlValue[]) => ({ changes: execute(sql, values).changes }),
-    all: <Row>(sql: string, ...values: SqlValue[]) => execute(sql, values).rows as Row[],
+    run(sql, ...values: SqlValue[]) {
+      if (isWriting(sql)) return { changes: database.write(sql, ...values) };
+      database.read(sql, ...values);
+      return { changes: 0 };
+    },
+    all: <Row>(sql: string, ...values: SqlValue[]) =>
+      (isWriting(sql) ? database.writeAndRead(sql, ...values) : database.read(sql, ...values)) as Row[],
     transaction: (work) => database.transaction(work),
   };
+}
+
+function isWriting(sql: string): boolean {
+  if (READS.test(sql) || READ_PRAGMA.test(sql)) return false;
+  if (ENDS_TRANSACTION.test(sql))
+    throw new InvalidUse('a compute is one transaction: use state.transaction for a part of it');
+  return true;
 }

@@ -2,20 +2,14 @@
  * The senses of a group. Each has one thread for all its computes, and gets the next one when that ended; a compute that does
  * not stop in time costs its own thread alone.
  */
-import type { EmittedSignal, GuestFailure, GuestOrder } from '@caisson/protocol';
 import { loadThread, type LoadedThread } from './loaded-thread.ts';
 import { createPinnedFiles } from './pinned-files.ts';
+import { failed, runCompute, type Outcome, type RunningCompute } from './run-compute.ts';
 import type { LoadOrder, Outlet, Served } from './serve-guest.ts';
 import type { UserThread } from './user-thread.ts';
-import { createWorkLimit, type WorkLimit } from './work-limit.ts';
+import { createWaiting, hand, type ComputeOrder } from './waiting-computes.ts';
 
-type ComputeOrder = Extract<GuestOrder, { readonly kind: 'compute' }>;
 type Module = LoadOrder['modules'][number];
-
-interface Outcome {
-  readonly signals: readonly EmittedSignal[];
-  readonly failure?: GuestFailure;
-}
 
 interface Sense {
   load(): Promise<string | null>;
@@ -28,15 +22,8 @@ interface Sense {
 export function openSenses(order: LoadOrder, outlet: Outlet): Served {
   const senses = new Map(order.modules.map((module) => [module.name, createSense(order, module, outlet)]));
   return {
-    async load() {
-      const problems = new Map<string, string>();
-      await Promise.all(
-        [...senses].map(async ([name, sense]) => {
-          const problem = await sense.load();
-          if (problem !== null) problems.set(name, problem);
-        }),
-      );
-      return problems;
+    load(onLoaded) {
+      for (const [name, sense] of senses) void sense.load().then((problem) => onLoaded(name, problem));
     },
     take(each) {
       if (each.kind === 'compute') senses.get(each.name)?.compute(each);
@@ -49,9 +36,8 @@ export function openSenses(order: LoadOrder, outlet: Outlet): Served {
 
 function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense {
   const threads = createSenseThreads(options, module, outlet);
+  const waiting = createWaiting();
   let running: RunningCompute | null = null;
-  /** Computes that have not begun, and why one of them is not to begin. */
-  const waiting = new Map<string, string | null>();
   let queue = Promise.resolve();
   /** A thread that an earlier compute has ended (it rejected after its return) costs the next one nothing but the new thread. */
   const run = async (order: ComputeOrder): Promise<Outcome> =>
@@ -60,26 +46,31 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
     failed({ kind: 'exited', detail: 'its thread ended twice' });
   const runOnce = async (order: ComputeOrder): Promise<Outcome | null> => {
     const { thread, problem } = threads.use();
-    const refusal = await problem;
-    const why = waiting.get(order.id) ?? null;
-    waiting.delete(order.id);
+    const early = waiting.takeHanded(order.id);
+    const refusal = early === null ? await problem : null;
+    const why = waiting.remove(order.id);
     if (refusal !== null) return failed({ kind: 'invalid', detail: refusal });
-    if (why !== null) return failed({ kind: 'aborted', detail: why });
-    running = runCompute(order, thread, {
+    if (why !== null && early === null) return failed({ kind: 'aborted', detail: why });
+    const handed = early ?? hand(order, thread);
+    running = runCompute(handed, {
       onBegin: threads.begin,
-      onKill: () => threads.replace(thread),
+      onAbort: waiting.withdraw,
+      onKill: () => threads.replace(handed.thread),
       onLog: (text) => outlet.log(module.name, text),
     });
+    if (why !== null) running.abandon(why, order.graceMs);
+    waiting.handNext(running);
     const outcome = await running.outcome;
     running = null;
     threads.finish();
-    if (outcome === null) waiting.set(order.id, null);
+    if (outcome === null) waiting.add(order);
     return outcome;
   };
   return {
     load: () => threads.use().problem,
     compute(order) {
-      waiting.set(order.id, null);
+      waiting.add(order);
+      waiting.handNext(running);
       queue = queue.then(async () => {
         const startedAt = performance.now();
         const { signals, failure } = await run(order);
@@ -89,8 +80,8 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
       });
     },
     abandon(id, why, graceMs) {
-      if (running?.id === id) running.limit.abort('aborted', why, graceMs);
-      else if (waiting.has(id)) waiting.set(id, why);
+      if (running?.id === id) running.abandon(why, graceMs);
+      else waiting.abandon(id, why);
     },
     forget: (computeIds) => threads.use().thread.post({ kind: 'delivered', computeIds }),
   };
@@ -133,54 +124,4 @@ function createSenseThreads(options: LoadOrder, module: Module, outlet: Outlet):
       use();
     },
   };
-}
-
-interface RunningCompute {
-  readonly id: string;
-  readonly limit: WorkLimit;
-  /** Null: its thread had ended, and did not begin it. */
-  readonly outcome: Promise<Outcome | null>;
-}
-
-interface ComputeHooks {
-  onBegin(): void;
-  /** It did not stop within its grace, and its thread is being ended. */
-  onKill(): void;
-  onLog(text: string): void;
-}
-
-function runCompute(order: ComputeOrder, thread: UserThread, hooks: ComputeHooks): RunningCompute {
-  const { promise: outcome, resolve } = Promise.withResolvers<Outcome | null>();
-  let hasBegun = false;
-  const finish = (found: Outcome | null): void => {
-    clearTimeout(timer);
-    limit.clear();
-    thread.onEnded = () => undefined;
-    const reason = limit.reason();
-    // One that succeeded after all has committed its state.
-    resolve(reason === null || (found !== null && found.failure === undefined) ? found : failed(reason));
-  };
-  const limit = createWorkLimit(thread, () => {
-    finish(failed({ kind: 'aborted', detail: 'it did not stop' }));
-    hooks.onKill();
-  });
-  const timer = setTimeout(
-    () => limit.abort('timeout', `it took longer than ${order.timeoutMs} ms`, order.graceMs),
-    order.timeoutMs,
-  );
-  hooks.onBegin();
-  thread.onLine = (line) => {
-    if (line.kind === 'logged') hooks.onLog(line.text);
-    else if (line.kind === 'began') hasBegun = true;
-    else if (line.kind === 'computed') finish(line);
-  };
-  thread.onEnded = (failure) => finish(hasBegun ? failed(failure) : null);
-  const { computeId, covers, cause, origin } = order;
-  if (thread.failure() === null) thread.post({ kind: 'compute', computeId, covers, cause, origin });
-  else finish(null);
-  return { id: order.id, limit, outcome };
-}
-
-function failed(failure: GuestFailure): Outcome {
-  return { signals: [], failure };
 }

@@ -1,5 +1,6 @@
 /** The main thread: orders from the channel go to the threads, what they say goes to the channel. */
 import { Socket } from 'node:net';
+import { corkTurn } from '@caisson/ground';
 import {
   createNdjsonDecoder,
   encodeNdjson,
@@ -15,13 +16,15 @@ const CHANNEL_FD = 3;
 /** Nobody reads our log lines if so much waits. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const FLUSH_LIMIT_MS = 500;
+/** For a file of the same group that is still being loaded. */
+const OTHERS_WAIT_MS = 500;
 
 export type LoadOrder = Extract<GuestOrder, { readonly kind: 'load' }>;
 
 /** What serves the modules of a guest. */
 export interface Served {
-  /** Resolves with what could not be loaded, by name. */
-  load(): Promise<ReadonlyMap<string, string>>;
+  /** Reports each module once, with why it could not be loaded. */
+  load(onLoaded: (name: string, problem: string | null) => void): void;
   take(order: GuestOrder): void;
 }
 
@@ -51,20 +54,43 @@ export function serveGuest(): void {
 
 function open(order: LoadOrder, outlet: Outlet): Served {
   const served = order.serves === 'senses' ? openSenses(order, outlet) : openTurns(order, outlet);
-  void served.load().then((problems) =>
-    outlet.say({
-      kind: 'ready',
-      modules: order.modules.map(({ name }) => {
-        const problem = problems.get(name);
-        return problem === undefined ? { name } : { name, problem };
-      }),
-    }),
-  );
+  reportLoads(order, served, outlet);
   return served;
 }
 
+/** Ready when every file was tried. A file that takes long keeps the others waiting for a moment only. */
+function reportLoads({ modules }: LoadOrder, served: Served, { say }: Outlet): void {
+  const known = new Map<string, string | null>();
+  let [isLate, isReady] = [false, false];
+  const look = (): void => {
+    const isUsable = [...known.values()].includes(null);
+    if (isReady || (known.size < modules.length && !(isLate && isUsable))) return;
+    isReady = true;
+    clearTimeout(timer);
+    const describe = (name: string) =>
+      known.has(name) ? describeLoad(name, known.get(name) ?? null) : { name, isLoading: true };
+    say({ kind: 'ready', modules: modules.map(({ name }) => describe(name)) });
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    look();
+  }, OTHERS_WAIT_MS);
+  served.load((name, problem) => {
+    if (isReady) return say({ kind: 'loaded', ...describeLoad(name, problem) });
+    known.set(name, problem);
+    look();
+  });
+}
+
+function describeLoad(name: string, problem: string | null): { name: string; problem?: string } {
+  return problem === null ? { name } : { name, problem };
+}
+
 function createOutlet(channel: Socket): Outlet {
-  const say = (line: GuestLine): void => void channel.write(encodeNdjson(line));
+  const say = (line: GuestLine): void => {
+    corkTurn(channel);
+    channel.write(encodeNdjson(line));
+  };
   return {
     say,
     log(name, text, threadId) {

@@ -7,6 +7,7 @@ import type {
   GuestOrder,
   StepRequest,
 } from '@caisson/protocol';
+import type { TicketMemory } from './tickets.ts';
 
 /** What a thread is started with. */
 export interface ThreadStart {
@@ -16,6 +17,8 @@ export interface ThreadStart {
   readonly projectRoot: string;
   readonly stateFolder: string;
   readonly writable: readonly string[];
+  /** Which compute has begun (tickets.ts). */
+  readonly tickets: TicketMemory;
 }
 
 /** What earlier threads of the same module have loaded. */
@@ -32,6 +35,8 @@ export type TurnEnding = Extract<GuestLine, { readonly kind: 'turned' }>['outcom
 export type ThreadOrder =
   | {
       readonly kind: 'compute';
+      /** Counted for each thread. The next one is sent while one is under way, and begins when that is over. */
+      readonly number: number;
       readonly computeId: string;
       readonly covers?: readonly string[] | undefined;
       readonly cause: ComputeCause;
@@ -45,7 +50,8 @@ export type ThreadOrder =
       readonly ok: boolean;
       readonly value: unknown;
     }
-  | { readonly kind: 'abort'; readonly why: string }
+  /** `number`: of a compute; one that is over is not meant. */
+  | { readonly kind: 'abort'; readonly why: string; readonly number?: number | undefined }
   /** Answered with `pong`, unless the user's code does not give the thread back. */
   | { readonly kind: 'ping' };
 
@@ -54,10 +60,9 @@ export type ThreadLine =
   /** It resolved an import, or read a file, that was not pinned. */
   | { readonly kind: 'pinned'; readonly way: string; readonly url: string; readonly format: string | null }
   | { readonly kind: 'pinned'; readonly url: string; readonly format: string | null; readonly source: string }
-  /** It has the compute; one that ended before did not begin it. */
-  | { readonly kind: 'began' }
   | {
       readonly kind: 'computed';
+      readonly number: number;
       readonly signals: readonly EmittedSignal[];
       readonly failure?: GuestFailure;
     }

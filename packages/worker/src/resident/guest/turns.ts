@@ -51,10 +51,7 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
     return true;
   };
   return {
-    async load() {
-      const problem = await prepare().problem;
-      return new Map(problem === null ? [] : [[module.name, problem]]);
-    },
+    load: (onLoaded) => void prepare().problem.then((problem) => onLoaded(module.name, problem)),
     take(order) {
       if (order.kind === 'turn') places.add(order, turn);
       else if (order.kind === 'abandon' && places.remove(order.id)) {
@@ -87,7 +84,7 @@ function runTurn(
       const failure = limit.reason();
       resolve(failure === null ? outcome : { kind: 'failed', failure });
     };
-    const limit = createWorkLimit(thread, () => finish({ kind: 'end' }));
+    const limit = createWorkLimit(thread, { onKill: () => finish({ kind: 'end' }) });
     const { silenceMs } = outlet;
     const watch = watchTurn(thread, silenceMs, () =>
       limit.abort('timeout', `its code did not give its thread back for ${silenceMs} ms`, 0),

@@ -9,12 +9,14 @@ import { describeThrown } from './describe-thrown.ts';
 import type { PinnedFileStore } from './pinned-files.ts';
 import { readThreadLine } from './read-thread-line.ts';
 import type { PinnedFiles, ThreadLine, ThreadOrder, ThreadStart } from './thread-messages.ts';
+import { createTickets, type Tickets } from './tickets.ts';
 
 /** A thread that is terminated is gone in a moment, unless a system call holds it. */
 const END_LIMIT_MS = 1000;
 const YOUNG_MB = 16;
 
 export interface UserThread {
+  readonly tickets: Tickets;
   post(order: ThreadOrder): void;
   /** Gets what it says; its owner replaces it. */
   onLine: (line: ThreadLine) => void;
@@ -29,7 +31,7 @@ export interface UserThread {
 }
 
 export interface ThreadOptions {
-  readonly start: ThreadStart;
+  readonly start: Omit<ThreadStart, 'tickets'>;
   readonly heapBytes: number;
   readonly pinned: PinnedFileStore;
   /** It could not be ended. */
@@ -37,8 +39,9 @@ export interface ThreadOptions {
 }
 
 export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOptions): UserThread {
-  const worker = startWorker({ ...start, pinned: pinned.files }, heapBytes);
-  if (worker instanceof Error) return notStarted(worker);
+  const tickets = createTickets();
+  const worker = startWorker({ ...start, tickets: tickets.memory, pinned: pinned.files }, heapBytes);
+  if (worker instanceof Error) return notStarted(worker, tickets);
   let [thrown, gone]: [GuestFailure | null, GuestFailure | null] = [null, null];
   worker.on('error', (error) => (thrown ??= describeDeath(error)));
   worker.on('messageerror', () => undefined); // as if it had said nothing
@@ -50,6 +53,7 @@ export function startUserThread({ start, heapBytes, pinned, onStuck }: ThreadOpt
     });
   });
   const thread: UserThread = {
+    tickets,
     post: (order) => worker.postMessage(JSON.stringify(order)),
     onLine: () => undefined,
     async end() {
@@ -86,11 +90,11 @@ function startWorker(workerData: ThreadStart & { pinned: PinnedFiles }, heapByte
   }
 }
 
-function notStarted(error: Error): UserThread {
+function notStarted(error: Error, tickets: Tickets): UserThread {
   const gone: GuestFailure = { kind: 'crashed', detail: `its thread could not be started: ${error.message}` };
   const nothing = (): void => undefined;
   return {
-    ...{ post: nothing, onLine: nothing, onEnded: nothing },
+    ...{ tickets, post: nothing, onLine: nothing, onEnded: nothing },
     end: () => Promise.resolve(),
     ended: Promise.resolve(gone),
     failure: () => gone,

@@ -10,14 +10,18 @@ export interface WorkLimit {
   clear(): void;
 }
 
-export function createWorkLimit(thread: UserThread, onKill: () => void): WorkLimit {
+/** `number`: of the compute, where the thread makes more than one. */
+export function createWorkLimit(
+  thread: UserThread,
+  { number, onKill }: { readonly number?: number; onKill(): void },
+): WorkLimit {
   let reason: ReturnType<WorkLimit['reason']> = null;
   let timer: NodeJS.Timeout | undefined;
   return {
     abort(kind, why, graceMs) {
       if (reason !== null) return;
       reason = { kind, detail: why };
-      if (graceMs > 0) thread.post({ kind: 'abort', why });
+      if (graceMs > 0) thread.post({ kind: 'abort', why, number });
       timer = setTimeout(() => {
         onKill();
         void thread.end();
