@@ -89,7 +89,7 @@ export const WorkflowConfig = z.strictObject({
   on: optional('ask', list(SignalName, 64), 'Signals that start a thread.'),
   concurrency: optional(
     'may-lower',
-    count(1, 1024),
+    count(1, 256),
     'Threads at the same time, sleeping ones included. Default 1.',
   ),
   overflow: optional(

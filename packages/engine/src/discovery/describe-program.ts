@@ -13,8 +13,8 @@ export async function describeProgram(program: string, searchPath: string): Prom
   if (found === null) return null;
   try {
     const path = await realpath(found);
-    const { size, mtimeMs, ctimeMs, ino } = await stat(path);
-    return { path, state: `${path}:${size}:${mtimeMs}:${ctimeMs}:${ino}` };
+    const { size, mtimeNs, ctimeNs, dev, ino } = await stat(path, { bigint: true });
+    return { path, state: [path, size, mtimeNs, ctimeNs, dev, ino].join(':') };
   } catch {
     return null; // it went meanwhile, as a program that is replaced may
   }

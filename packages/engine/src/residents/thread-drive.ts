@@ -56,6 +56,7 @@ export class ThreadDrive {
     this.#steps = new ThreadSteps(rooms, thread, {
       onOver: (ordinal, outcome) => this.#answer(ordinal, outcome),
       onBroken: (why) => void this.end('crashed', why),
+      onTooLarge: (why) => void this.end('failed', why),
     });
     this.#time = new CountedTime(rooms.clock, leftMsOf(row, rooms.clock.wallMs()), () => {
       void this.end('timeout', `its time of ${row.timeoutMs} ms is over`);

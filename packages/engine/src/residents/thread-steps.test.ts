@@ -318,15 +318,14 @@ describe('a role with large results of steps', () => {
     await stage.untilStatus(threadId, 'done');
   });
 
-  test('fails with what is too large when no order can bring them', async () => {
+  test('fails as soon as they are more than a turn may begin with', async () => {
     const stage = openLarge();
-    const threadId = await stage.start({ payload: 40 });
-    await stage.untilStatus(threadId, 'waiting');
-    stage.runtime.crash();
-    await stage.questions.answer(threadId, 'yes');
+    const threadId = await stage.start({ payload: 1000 });
     expect((await stage.untilStatus(threadId, 'failed')).detail).toBe(
-      'its payload, its messages and the steps of this round have together more than 2097152 bytes: return and remember less',
+      'the steps of one round have together more than 2097152 bytes: remember less',
     );
+    const ended = stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] });
+    expect(ended.length).toBe(Math.ceil((2 * 1024 ** 2) / 60_002));
   });
 
   test('that waits for many runs gets a shorter reply of each', async () => {

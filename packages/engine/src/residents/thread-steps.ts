@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import {
   definedOnly,
   describeStep,
+  MAX_HISTORY_BYTES,
   MAX_PAYLOAD_BYTES,
   type DataOf,
   type RecordedStep,
@@ -42,6 +43,8 @@ export interface StepListener {
   onOver(ordinal: number, outcome: StepOutcome): void;
   /** The role asks for something else than before, or for what nobody may ask: the thread cannot go on. */
   onBroken(why: string): void;
+  /** The role remembers more than a thread may. */
+  onTooLarge(why: string): void;
 }
 
 export class ThreadSteps {
@@ -49,6 +52,8 @@ export class ThreadSteps {
   readonly #thread: { readonly threadId: string; readonly workflow: string; readonly record: RunRecord };
   readonly #listener: StepListener;
   #round = 0;
+  /** What the outcomes of this round have together: they stay in memory, and a turn begins with them. */
+  #bytes = 0;
   #steps = new Map<number, Step>();
   #over = new AbortController();
 
@@ -67,6 +72,7 @@ export class ThreadSteps {
     this.stop();
     this.#over = new AbortController();
     this.#round = round;
+    this.#bytes = loaded.reduce((sum, { outcome }) => sum + sizeOf(outcome?.value), 0);
     this.#steps = new Map(
       loaded.map(({ outcome, ...data }) => [data.ordinal, { data, outcome, isCarried: false }]),
     );
@@ -182,6 +188,11 @@ export class ThreadSteps {
   }
 
   #finish(step: Step, outcome: StepOutcome): void {
+    this.#bytes += sizeOf(outcome.value);
+    if (this.#bytes > MAX_HISTORY_BYTES)
+      return this.#listener.onTooLarge(
+        `the steps of one round have together more than ${MAX_HISTORY_BYTES} bytes: remember less`,
+      );
     step.outcome = outcome;
     this.#listener.onOver(step.data.ordinal, outcome);
   }
