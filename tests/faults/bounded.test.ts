@@ -12,7 +12,8 @@ import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { leaveFootprint } from './harness/kinds/footprint.ts';
 
-const RUNS = 12;
+/** Enough that small files were put together twice. */
+const RUNS = 30;
 const KILLS = 3;
 const MOMENTS = ['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'dispatch.finished'] as const;
 
