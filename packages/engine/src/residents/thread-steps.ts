@@ -13,7 +13,7 @@ import {
   type RecordedStep,
   type StepRequest,
 } from '@caisson/protocol';
-import { isRefusal, type RunRecord } from '../ledger/index.ts';
+import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
@@ -23,7 +23,6 @@ import type { StepLine } from './work.ts';
 
 /** Of one round. */
 const MAX_STEPS = 1024;
-const PAUSING: ReadonlySet<string> = new Set(['sleep', 'ask']);
 
 interface Step {
   readonly data: DataOf<'thread.step-started'>;
@@ -107,7 +106,7 @@ export class ThreadSteps {
 
   /** Whether time does not count. */
   get isPaused(): boolean {
-    return this.#open().some(({ data }) => PAUSING.has(data.kind));
+    return isPausedBy(this.#open().map(({ data }) => data));
   }
 
   /** Runs that the role waits for. */
