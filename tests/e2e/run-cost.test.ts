@@ -68,17 +68,18 @@ it('a run by library call is four commits, and waits for the disk for nothing th
   ]);
 });
 
-it('the network of an attempt is open before `go`', async () => {
+it('the network of an attempt is open before its first program is started', async () => {
   const project = createProject({ git: false, config: 'network: { hosts: ["example.invalid:443"] }\n' });
   await project.trust();
-  const { showsOverlaps: _, ...slow } = slowSyncs(100); // `go` follows the record of the launch
-  const { log } = traceCaisson(project, { ...slow, calls: 'fsync,fdatasync,listen,write' }, ...NO_OP);
+  const { log } = traceCaisson(project, { calls: 'listen,execve,write' }, ...NO_OP);
   const lines = log.split('\n');
-  const go = lines.findIndex((line) => line.includes(String.raw`{\"kind\":\"go\"}`));
-  const [host = ''] = (lines[go] ?? '').split(' ', 1);
-  const listening = lines.findIndex((line) => line.includes(' listen(') && !line.startsWith(`${host} `));
-  expect(listening).toBeGreaterThanOrEqual(0);
-  expect(go).toBeGreaterThan(listening);
+  const ready = lines.findIndex((line) => line.includes('worker.ready'));
+  const [worker = ''] = (lines[ready] ?? '').split(' ', 1);
+  const listening = lines.findIndex((line) => line.startsWith(`${worker} listen(`));
+  const launched = lines.findIndex((line) => line.includes('/bwrap", ["') && line.includes('"--args"'));
+  expect(ready).toBeGreaterThanOrEqual(0);
+  expect(listening, 'nothing before `go` waits for it').toBeGreaterThan(ready);
+  expect(launched).toBeGreaterThan(listening);
 });
 
 /** Files below such a folder that were opened. */

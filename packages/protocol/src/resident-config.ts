@@ -70,7 +70,7 @@ export const SenseConfig = z.strictObject({
   throttle: optional(
     'harmless',
     Duration,
-    'Shortest time between two computes; triggers in it become one. Default: none.',
+    'Shortest time between two computes; triggers in it become one. That of a person ends the wait. Default: none.',
   ),
   timeout: optional('may-lower', Duration, 'Longest time of one compute. Default 30s.'),
   gracePeriod: optional(

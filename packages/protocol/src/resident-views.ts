@@ -117,7 +117,7 @@ export const ThreadRow = z.object({
   lastStep: z.optional(count()),
   /** Lower ones that have not: steps that begin together are recorded in any order. */
   skippedSteps: z.optional(z.array(count())),
-  /** Time that did not count for the timeout: it slept, or a person was asked. `pausedSince` while it does. */
+  /** Time that did not count for the timeout: it slept or a person was asked, and its role did no work of its own. `pausedSince` while it does. */
   pausedMs: z.optional(z.number()),
   pausedSince: z.optional(Timestamp),
   detail: z.optional(z.string()),

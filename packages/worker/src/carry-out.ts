@@ -9,8 +9,8 @@
  * W2  Every ending except a lost host writes exactly one result.
  * W3  When the host is gone the sandbox is killed at once, unless the job has the worker wait for the next host: then it
  *     goes on, for a limited time (adoption.ts). Before `go` it never waits.
- * W4  The network is open from before `go` to the end of the last process that may use it; what it saw is reported before
- *     the ending.
+ * W4  The network is opened while the worker waits for `go`, and is open from before the step behind it to the end of the last
+ *     process that may use it. What it saw is reported before the ending.
  * W5  The exit code is one of a proven end only if the worker has seen the end of its last sandbox. After an unhandled
  *     error it has not: what was under way then goes on until the process ends.
  */
@@ -184,13 +184,13 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   context.driver = await inStep('load-adapter', 'worker-failed', () => loadDriver(job));
   await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
-  const opening = openNetwork(context); // W4; the host records the start meanwhile
+  const opening = openNetwork(context); // the host records the start meanwhile
   if (job.grant.sandbox === 'bwrap') prepareLaunch();
   opening.catch(() => undefined); // thrown below
   try {
     await control.waitForGo(); // W1
   } finally {
-    await opening;
+    await opening; // W4
   }
   const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));
   await inStep('environment', 'worker-failed', () => {

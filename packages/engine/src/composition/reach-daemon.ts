@@ -13,7 +13,7 @@ import { readHostEnvironment, type LiveConfig } from '../config/index.ts';
 import { createSessions } from '../session/index.ts';
 import { findStateFolder, type OwnState } from '../trust/index.ts';
 import type { Engine } from './engine-contract.ts';
-import { refuseStopped } from './stopped-daemon.ts';
+import { failWhenStopped } from './stopped-daemon.ts';
 
 /** A project whose configuration was read. */
 export interface Opening {
@@ -43,8 +43,8 @@ export async function reachDaemon(opening: Opening, options: CaissonOptions): Pr
   const state = findStateFolder(opening.live.current);
   if (state === null) return null;
   const connection = connectSocket(socket, options.client);
-  const found = await meetDaemon(connection, state, options.version ?? 'unknown');
-  if (typeof found !== 'string') return openRemote(opening, refuseStopped(connection, found.pid), env);
+  const found = await checkDaemon(connection, state, options.version ?? 'unknown');
+  if (typeof found !== 'string') return openRemote(opening, failWhenStopped(connection, found.pid), env);
   connection.close();
   if (found !== 'gone') options.onNotice?.(`${found}; this command goes on without it.`);
   return null;
@@ -56,7 +56,7 @@ function isOwnSocket(socket: string): boolean {
 }
 
 /** Who it is; or why it is not used, in words, and `gone` if there is none behind the socket. */
-async function meetDaemon(
+async function checkDaemon(
   connection: Connection,
   state: OwnState,
   version: string,

@@ -8,7 +8,7 @@ import { DaemonSilentError } from '../daemon/index.ts';
 const LOOK_MS = 3000;
 
 /** The same connection; a call to a stopped process throws DaemonSilentError, unless it waits for what happens. */
-export function refuseStopped(connection: Connection, pid: number): Connection {
+export function failWhenStopped(connection: Connection, pid: number): Connection {
   return {
     ...connection,
     async request(asked) {

@@ -11,7 +11,7 @@ export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
 export { findEndingMark, isEndingSigned } from './ending-marks.ts';
 export type { EndedRun, EndingSigner } from './ending-marks.ts';
-export { isThreadStream } from './project-threads.ts';
+export { isPausedBy, isThreadStream } from './project-threads.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';

@@ -1,4 +1,5 @@
-// A thread follows from the events of its own stream. Time does not count for it while it sleeps or a person is asked.
+// A thread follows from the events of its own stream. Time does not count for it while it sleeps or a person is asked, unless
+// the role does work of its own meanwhile.
 
 import { definedOnly, knownTypeOf, type DataOf, type ThreadRow } from '@caisson/protocol';
 import type { Draft } from './draft.ts';
@@ -87,17 +88,21 @@ function withoutStep(row: ThreadRow, ordinal: number, at: string): ThreadRow {
 }
 
 function waitingFor(row: ThreadRow, open: readonly OpenStep[], at: string): ThreadRow {
-  const isPaused = open.some(({ kind }) => PAUSING.has(kind));
   return definedOnly<ThreadRow>({
     ...row,
     status: open.length === 0 || open.some(isOwnWork) ? 'running' : 'waiting',
     waitsFor: open.length === 0 ? undefined : [...open],
-    ...(isPaused ? { pausedSince: row.pausedSince ?? at } : endPause(row, at)),
+    ...(isPausedBy(open) ? { pausedSince: row.pausedSince ?? at } : endPause(row, at)),
   });
 }
 
+/** Whether time does not count while these steps are open. */
+export function isPausedBy(open: readonly Pick<OpenStep, 'kind'>[]): boolean {
+  return open.some(({ kind }) => PAUSING.has(kind)) && !open.some(isOwnWork);
+}
+
 /** The role itself makes a value. */
-function isOwnWork({ kind }: OpenStep): boolean {
+function isOwnWork({ kind }: Pick<OpenStep, 'kind'>): boolean {
   return kind === 'value';
 }
 

@@ -175,7 +175,7 @@ export class LiveWorker {
 
   #receive(line: ResidentLine): void {
     if (this.#isOver) return;
-    if (this.#loads !== null) this.#quietChecks = 0;
+    if (this.#loads !== null || line.kind === 'ready') this.#quietChecks = 0;
     switch (line.kind) {
       case 'ready':
         return this.#becomeReady(line);
@@ -205,7 +205,6 @@ export class LiveWorker {
   #becomeReady(line: Extract<ResidentLine, { kind: 'ready' }>): void {
     if (this.#loads !== null || this.#killed !== null) return;
     this.#loads = new ModuleLoads(this.plan, line);
-    this.#quietChecks = 0;
     this.readySince = this.#rooms.clock.now().toISOString();
     this.#listener.onReady(this);
   }

@@ -141,7 +141,7 @@ it('a sense whose thread ended goes on with the version that it had, whatever wa
       },
     },
   );
-  await resident.next('ready');
+  expect(await resident.problems()).toEqual({}); // all are loaded
   for (const name of ['bad', 'helper']) writeFileSync(join(root, 'residents', `${name}.ts`), 'no {{ program');
   expect((await resident.compute('bad')).failure).toMatchObject({ kind: 'exited' });
   expect((await resident.compute('bad')).signals).toEqual([{ name: 'again', payload: null }]);

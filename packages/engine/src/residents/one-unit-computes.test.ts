@@ -105,7 +105,7 @@ it('that its signals are recorded costs a sense nothing while another one of its
   first.process.kill();
   await first.ended;
   const second = await startResident(starter, group);
-  await second.next('ready');
+  await second.problems(); // all are loaded
   expect(undelivered(second)).toEqual([]);
 });
 

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { openStarter, startResident, type Resident } from './fixtures/open-starter.ts';
 
 const FLOW = `
+  import { existsSync } from 'node:fs';
   import { defineWorkflow } from 'caisson';
   export default defineWorkflow<{ first: string }>({
     route: ({ payload, messages }) => (messages.length === 0 ? payload.first : messages.length === 1 ? 'report' : null),
@@ -26,7 +27,10 @@ const FLOW = `
       exits() { process.exit(1); },
       async waits({ sleep }) { await sleep(1e9); },
       async polls({ step, sleep }) {
-        const poll = step('poll', () => new Promise((end) => setTimeout(() => end('polled'), 500)));
+        const poll = step('poll', async () => {
+          while (!existsSync(process.env.CAISSON_STATE + '/news')) await new Promise((end) => setTimeout(end, 20));
+          return 'polled';
+        });
         return Promise.race([sleep(1e9), poll]);
       },
       async breaks({ step }) { await step('breaks', () => { throw new Error('own error'); }); },
@@ -52,11 +56,11 @@ function turnOrder(first: string, more: object = {}) {
   };
 }
 
-async function open(times: Parameters<typeof openStarter>[0] = {}): Promise<Resident> {
-  const { starter, plan } = await openStarter(times);
+async function open(times: Parameters<typeof openStarter>[0] = {}): Promise<Resident & { state: string }> {
+  const { starter, plan, root } = await openStarter(times);
   const resident = await startResident(starter, plan('workflow', { flow: FLOW }));
   expect((await resident.next('ready')).modules).toEqual([{ name: 'flow' }]);
-  return resident;
+  return { ...resident, state: join(root, '.caisson/residents/workflow.flow/state') };
 }
 
 const outcomeOf = async (resident: Resident, id: string): Promise<unknown> =>
@@ -403,6 +407,7 @@ it('stop waits for turns that do something, up to the grace, and not for one tha
   await polling.process.send(poll);
   await stepOf(polling, poll.id, 1);
   await polling.process.send({ kind: 'stop', graceMs: 60_000 });
+  writeFileSync(join(polling.state, 'news'), '');
   expect(await workedOf(polling, poll.id, 0)).toMatchObject({ ok: true, value: 'polled' });
   expect((await polling.ended).why).toBe('stopped');
   const busy = await open();

@@ -7,7 +7,7 @@
  *      ├──the key is not declared, blocked, or its file cannot be loaded──► held ──resume──► turning
  *      └──cancelled, out of time, too many rounds, the role failed──► ended
  *
- * Time counts by the clock of the wall from the start on, also without a daemon; not while it sleeps or a person is asked.
+ * Time counts by the clock of the wall from the start on, also without a daemon; not while it only sleeps or asks a person.
  */
 import { MAX_PAYLOAD_BYTES, type GuestFailure, type ThreadEnding, type ThreadRow } from '@caisson/protocol';
 import { CANCELLED, cancelRuns } from './cancel-runs.ts';

@@ -220,7 +220,7 @@ describe('a role that sleeps', () => {
 
 describe('a role that works on a step of its own beside one that is open', () => {
   /** A role that polls for longer than an idle turn is kept, beside a sleep. */
-  function openPolling() {
+  function openPolling(settings = {}) {
     const gate = Promise.withResolvers<void>();
     const polls = { begun: 0 };
     const stage = openStill(
@@ -234,6 +234,7 @@ describe('a role that works on a step of its own beside one that is open', () =>
           }),
         ]),
       ),
+      settings,
     );
     return { stage, polls, gate };
   }
@@ -251,6 +252,16 @@ describe('a role that works on a step of its own beside one that is open', () =>
     await stage.untilStatus(threadId, 'done');
     expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'polled' }]);
     expect(polls.begun).toBe(1);
+  });
+
+  test('is over when its time is, since that work counts', async () => {
+    const { stage } = openPolling({ timeoutMs: 60_000, graceMs: 1 });
+    const threadId = await stage.start();
+    await stage.until(() => isPolling(stage, threadId));
+    stage.clock.advance(59_000);
+    expect(stage.ledger.thread(threadId)?.status).toBe('running');
+    stage.clock.advance(1000);
+    await stage.untilStatus(threadId, 'timeout');
   });
 
   test('gets its turn again when its worker ended, and from the next host', async () => {

@@ -14,7 +14,7 @@ import {
   type RecordedStep,
   type StepRequest,
 } from '@caisson/protocol';
-import { isRefusal, type RunRecord } from '../ledger/index.ts';
+import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
@@ -24,13 +24,12 @@ import type { StepLine } from './work.ts';
 
 /** Of one round. */
 const MAX_STEPS = 1024;
-const PAUSING: ReadonlySet<string> = new Set(['sleep', 'ask']);
 
 interface Step {
   readonly data: DataOf<'thread.step-started'>;
   outcome?: StepOutcome | undefined;
-  /** Whether it needs the role no more: a value does until the role has it. */
-  isCarried: boolean;
+  /** Whether it goes on only with the role: that has to ask for it here, or makes the value of it. */
+  needsRole: boolean;
   /** False: it could not be. Absent: an earlier host did. */
   isRecorded?: Promise<boolean>;
   /** Once the role has asked for it here. */
@@ -74,7 +73,7 @@ export class ThreadSteps {
     this.#round = round;
     this.#bytes = loaded.reduce((sum, { outcome }) => sum + sizeOf(outcome?.value), 0);
     this.#steps = new Map(
-      loaded.map(({ outcome, ...data }) => [data.ordinal, { data, outcome, isCarried: false }]),
+      loaded.map(({ outcome, ...data }) => [data.ordinal, { data, outcome, needsRole: true }]),
     );
     for (const step of this.#open()) if (this.#isIndependent(step)) this.#carry(step);
   }
@@ -87,7 +86,7 @@ export class ThreadSteps {
   retry(): void {
     if (this.#over.signal.aborted) return;
     for (const step of this.#open())
-      if (!step.isCarried && step.request !== undefined) this.#carry(step, step.request);
+      if (step.needsRole && step.request !== undefined) this.#carry(step, step.request);
   }
 
   /** For the next order. */
@@ -103,7 +102,7 @@ export class ThreadSteps {
   /** Whether something is open, and nothing of it needs the role. */
   get isWaiting(): boolean {
     const open = this.#open();
-    return open.length > 0 && open.every(({ isCarried }) => isCarried);
+    return open.length > 0 && !open.some(({ needsRole }) => needsRole);
   }
 
   /** Grows with each step that begins or is over. */
@@ -113,7 +112,7 @@ export class ThreadSteps {
 
   /** Whether time does not count. */
   get isPaused(): boolean {
-    return this.#open().some(({ data }) => PAUSING.has(data.kind));
+    return isPausedBy(this.#open().map(({ data }) => data));
   }
 
   /** Runs that the role waits for. */
@@ -140,14 +139,14 @@ export class ThreadSteps {
         `its step ${ordinal} is not the ${known.data.kind} that it was before: the workflow has changed`,
       );
     if (known.outcome !== undefined) this.#listener.onOver(ordinal, known.outcome);
-    else if (!known.isCarried && request.kind !== 'value') this.#carry(known, request);
+    else if (known.needsRole && request.kind !== 'value') this.#carry(known, request);
   }
 
   /** The role's own work is over. */
   async #conclude({ ordinal, ok, value }: Extract<StepLine, { kind: 'worked' }>): Promise<void> {
     const step = this.#steps.get(ordinal);
-    if (step?.data.kind !== 'value' || (await step.isRecorded) === false || step.isCarried) return;
-    step.isCarried = true;
+    if (step?.data.kind !== 'value' || (await step.isRecorded) === false || !step.needsRole) return;
+    step.needsRole = false;
     const isTooLarge = sizeOf(value) > MAX_PAYLOAD_BYTES;
     const why = `the value of step ${ordinal} is larger than ${MAX_PAYLOAD_BYTES} bytes`;
     await this.#settle(step, isTooLarge ? { ok: false, value: why } : { ok, value: value ?? null });
@@ -158,27 +157,27 @@ export class ThreadSteps {
       return this.#listener.onBroken(`it asked for more than ${MAX_STEPS} steps in one round`);
     const place = { round: this.#round, ordinal, digest, threadId: this.#thread.threadId };
     const { data, also, outcome } = planStep(this.#rooms, place, request);
-    const isOwn = request.kind === 'value';
+    const needsRole = request.kind === 'value';
     // From here on it is under way: a role that is repeated before it is recorded finds it.
-    const step: Step = { data, isCarried: !isOwn };
+    const step: Step = { data, needsRole };
     this.#steps.set(ordinal, step);
     const ended = outcome === undefined ? [] : [this.#endOf(step, outcome)];
     const events = [{ type: 'thread.step-started' as const, data }, ...also, ...ended];
     step.isRecorded = this.#append(events);
     if (!(await step.isRecorded)) return;
     if (outcome !== undefined) this.#finish(step, outcome);
-    else if (!isOwn) this.#carry(step, request);
+    else if (!needsRole) this.#carry(step, request);
   }
 
   #carry(step: Step, request?: StepRequest): void {
-    step.isCarried = true;
+    step.needsRole = false;
     step.request = request;
     const { signal } = this.#over;
     const carried = carryOut(this.#rooms, { ...this.#thread, step: step.data, request }, signal);
     void carried
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }))
       .then((outcome) => {
-        if (outcome === null) step.isCarried = false;
+        if (outcome === null) step.needsRole = true;
         else if (!signal.aborted) return this.#settle(step, outcome);
       });
   }

@@ -5,6 +5,8 @@ export interface Answers {
   /** The numbers of the next answer of this kind; `null` when none comes any more. Keeps our process alive meanwhile. */
   next(kind: string): Promise<readonly number[] | null>;
   haveEnded(): boolean;
+  /** Whether there was one. */
+  haveBegun(): boolean;
 }
 
 interface Question {
@@ -16,7 +18,7 @@ interface Question {
 export function readAnswers(child: ChildProcess): Answers {
   const answers: { readonly kind: string; readonly numbers: readonly number[] }[] = [];
   const questions: Question[] = [];
-  let hasEnded = false;
+  let [hasBegun, hasEnded] = [false, false];
   let text = '';
   const settle = (): void => {
     for (const question of questions.splice(0)) {
@@ -37,6 +39,7 @@ export function readAnswers(child: ChildProcess): Answers {
     const lines = (text + chunk.toString('latin1')).split('\n');
     text = lines.pop() ?? '';
     for (const line of lines) {
+      hasBegun = true;
       const [kind = '', ...numbers] = line.split(' ');
       answers.push({ kind, numbers: numbers.map(Number) });
     }
@@ -50,6 +53,7 @@ export function readAnswers(child: ChildProcess): Answers {
         settle();
       }),
     haveEnded: () => hasEnded,
+    haveBegun: () => hasBegun,
   };
 }
 

@@ -26,7 +26,7 @@ import {
   readInitPid,
   type NamedProcess,
 } from './init-process.ts';
-import { launchHelper } from './launch-helper.ts';
+import { guardLaunch, launchHelper } from './launch-helper.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
@@ -61,7 +61,7 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
   let given = areLayersRefused ? withoutStore(spec) : spec;
   const marker = spec.env[MARKER_NAME];
   for (;;) {
-    const guarded = marker === undefined ? () => {} : launchHelper().launching(`${MARKER_NAME}=${marker}`);
+    const guarded = marker === undefined ? () => {} : guardLaunch(`${MARKER_NAME}=${marker}`);
     try {
       return await bringUp(await spawnBwrap(given, options, vanished), given, options, releaseMountPoints);
     } catch (error) {

@@ -16,12 +16,31 @@ const nameModule = (file: string): string => new URL(file, import.meta.url).href
 
 /** Runs a program that has the functions of a module; it gets the words as its arguments. */
 function runProgram(file: string, program: string, ...words: string[]): NodeJS.Signals | number | null {
-  const source = `import * as own from '${nameModule(file)}'; ${program}`;
-  const { signal, status } = spawnSync(process.execPath, ['--input-type=module', '-e', source, ...words], {
-    stdio: 'inherit',
-  });
+  return runNode([], file, program, words);
+}
+
+function runNode(
+  before: readonly string[],
+  file: string,
+  program: string,
+  words: readonly string[],
+): NodeJS.Signals | number | null {
+  const source = `import * as own from '${nameModule(file)}';
+    import { childPids } from '${nameModule('../processes/index.ts')}'; ${program}`;
+  const node = [process.execPath, '--input-type=module', '-e', source, ...words];
+  const [command = '', ...args] = [...before, ...node];
+  const { signal, status } = spawnSync(command, args, { stdio: 'inherit' });
   return signal ?? status;
 }
+
+/** Before the words of a command: its Perl is another program, which ends at once. */
+const WITH_BROKEN_PERL = [
+  'unshare',
+  process.getuid?.() === 0 ? '-m' : '-rm',
+  ...['sh', '-ec'],
+  'for perl in /usr/bin/perl /bin/perl /usr/local/bin/perl; do [ ! -e $perl ] || mount --bind /bin/true $perl; done; exec "$@"',
+  'sh',
+];
 
 function startMarked(mark: string): ChildProcess {
   const [name = '', value = ''] = mark.split('=');
@@ -102,14 +121,43 @@ describe.each(KINDS)('the launch helper as a %s', (_kind, { file, start, open, p
 it('a helper that was killed is replaced, and what was asked of it is reported as not done', async () => {
   const before = new Set(childPids(process.pid));
   const first = launchHelper();
+  for (const fd of Object.values(await first.makePipes()).flat()) closeSync(fd);
   for (const pid of childPids(process.pid)) if (!before.has(pid)) process.kill(pid, 'SIGKILL');
   expect(await first.enter(process.pid, { hasLayers: true, words: [0, 0] })).toEqual({
     limitsInotify: false,
     isMounted: false,
   });
-  expect(first.hasEnded()).toBe(true);
+  expect(first.standing()).toBe('killed');
   expect(launchHelper()).not.toBe(first);
   for (const fd of Object.values(await first.makePipes()).flat()) closeSync(fd);
+});
+
+it('a launch is guarded by the helper that replaces the one that was killed meanwhile', async () => {
+  const mark = `CAISSON_LEFT=${randomUUID()}`;
+  const child = startMarked(mark);
+  await once(child, 'spawn');
+  const program = `own.guardLaunch(process.argv[1]);
+    const first = own.launchHelper();
+    await first.makePipes();
+    for (const pid of childPids(process.pid)) process.kill(pid, 'SIGKILL');
+    await first.enter(process.pid, null);
+    own.launchHelper();
+    process.kill(process.pid, 'SIGKILL');`;
+  expect(runProgram('launch-helper.ts', program, mark)).toBe('SIGKILL');
+  await vi.waitFor(() => expect(child.signalCode).toBe('SIGKILL'));
+});
+
+it('after a Perl that ends at once a shell does all, and no other Perl is started', async () => {
+  const mark = `CAISSON_LEFT=${randomUUID()}`;
+  const child = startMarked(mark);
+  await once(child, 'spawn');
+  const program = `own.guardLaunch(process.argv[1]);
+    for (let n = 0; n < 4; n += 1) await own.launchHelper().makePipes();
+    const helper = own.launchHelper();
+    if (helper.standing() !== 'up' || childPids(process.pid).length > 2) process.exit(9);
+    process.kill(process.pid, 'SIGKILL');`;
+  expect(runNode(WITH_BROKEN_PERL, 'launch-helper.ts', program, [mark])).toBe('SIGKILL');
+  await vi.waitFor(() => expect(child.signalCode).toBe('SIGKILL'));
 });
 
 it('the shell removes every folder that was in use when its process ended, and no other', async () => {

@@ -12,7 +12,7 @@
  */
 import type { LayerMounts } from './layer-mounts.ts';
 import { startPerlHelper } from './perl-helper.ts';
-import { startShellHelper } from './shell-helper.ts';
+import { once, startShellHelper } from './shell-helper.ts';
 
 /** Descriptors of two pipes, for standard output and standard error. */
 export interface PipeEnds {
@@ -36,14 +36,28 @@ export interface LaunchHelper {
   makePipes(): Promise<PipeEnds>;
   /** Limits inotify and mounts the layers of the sandbox with this first process. */
   enter(initPid: number, mounts: LayerMounts | null): Promise<Entered>;
-  /** It has ended, and does nothing any more. */
-  hasEnded(): boolean;
+  /** `killed`: another one can take its place. `useless`: it ended before it made any pipe, and so would another one. */
+  standing(): 'up' | 'killed' | 'useless';
 }
 
 let helper: LaunchHelper | undefined;
+const openLaunches = new Set<{ readonly mark: string; end(): void }>();
 
-/** The helper of this process, started with the first call; another one if it was killed. */
+/** The helper of this process, started with the first call. Another one if it was killed, which guards what that one did. */
 export function launchHelper(): LaunchHelper {
-  if (helper === undefined || helper.hasEnded()) helper = startPerlHelper() ?? startShellHelper();
+  const standing = helper?.standing();
+  if (helper !== undefined && standing === 'up') return helper;
+  helper = (standing === 'useless' ? null : startPerlHelper()) ?? startShellHelper();
+  for (const launch of openLaunches) launch.end = helper.launching(launch.mark);
   return helper;
+}
+
+/** As `launching` of the helper, also if that is replaced meanwhile. */
+export function guardLaunch(mark: string): () => void {
+  const launch = { mark, end: launchHelper().launching(mark) };
+  openLaunches.add(launch);
+  return once(() => {
+    openLaunches.delete(launch);
+    launch.end();
+  });
 }

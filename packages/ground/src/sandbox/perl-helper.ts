@@ -123,7 +123,7 @@ function describeHelper(child: ChildProcess, answers: Answers): LaunchHelper {
       const [missing = NOT_LIMITED | NOT_MOUNTED] = (await answers.next('entered')) ?? [];
       return { limitsInotify: (missing & NOT_LIMITED) === 0, isMounted: (missing & NOT_MOUNTED) === 0 };
     },
-    hasEnded: answers.haveEnded,
+    standing: () => (!answers.haveEnded() ? 'up' : answers.haveBegun() ? 'killed' : 'useless'),
   };
 }
 

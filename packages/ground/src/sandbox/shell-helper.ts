@@ -57,7 +57,7 @@ export function startShellHelper(): LaunchHelper {
       return Promise.resolve(ready.pop() as PipeEnds);
     },
     enter: (_initPid, mounts) => Promise.resolve({ limitsInotify: false, isMounted: mounts === null }),
-    hasEnded: () => false,
+    standing: () => 'up',
   };
 }
 

@@ -80,6 +80,18 @@ function describePauses(at: LedgerAtHand): void {
     expect(at.ledger.thread(THREAD)).toMatchObject({ pausedMs: 5000, status: 'running' });
     expect(at.ledger.thread(THREAD)?.pausedSince).toBeUndefined();
   });
+
+  test('the own work of a role counts, also while it sleeps', async () => {
+    const later = (seconds: number) => ({ at: new Date(Date.parse(AT) + seconds * 1000).toISOString() });
+    await at.ledger.append([threadAccepted(), threadStarted()]);
+    await at.ledger.append([{ ...stepStarted(0, 0, { kind: 'sleep', until: AT }), ...later(1) }]);
+    await at.ledger.append([{ ...stepStarted(0, 1, { kind: 'value' }), ...later(2) }]);
+    expect(at.ledger.thread(THREAD)).toMatchObject({ pausedMs: 1000, status: 'running' });
+    expect(at.ledger.thread(THREAD)?.pausedSince).toBeUndefined();
+    await at.ledger.append([{ ...stepEnded(0, 1), ...later(6) }]);
+    await at.ledger.append([{ ...stepEnded(0, 0), ...later(8) }]);
+    expect(at.ledger.thread(THREAD)).toMatchObject({ pausedMs: 3000, status: 'running' });
+  });
 }
 
 function describeMoves(at: LedgerAtHand): void {
