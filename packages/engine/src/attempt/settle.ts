@@ -99,8 +99,8 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
       warn(source, error.message);
       return undefined;
     });
-  const releasing = warnUnlessPassing('compute', () => remains.release());
-  if (remains.isProvenGone !== true) await releasing; // it kills what is left
+  const release = (): Promise<unknown> => warnUnlessPassing('compute', () => remains.release());
+  if (remains.isProvenGone !== true) await release(); // it kills what is left
   await warnUnlessPassing('questions', () =>
     rooms.requests.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
@@ -110,6 +110,7 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   const clean = input.hasLostSecrets === true ? withholdTexts : secrets.length === 0 ? null : redactBytes;
   const saving = warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
   const keeping = keepCaptures(rooms, remains, input.found, { mayPass, saving });
+  const releasing = remains.isProvenGone === true ? release() : undefined;
   await Promise.allSettled([saving, keeping, releasing]); // after a failure all are repeated
   const [saved, kept] = [await saving, await keeping, await releasing];
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
