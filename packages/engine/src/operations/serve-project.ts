@@ -103,7 +103,9 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   await takeOver(opened, started, onNotice);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   started.push(() => notifier.stop());
-  const gate = createGate(() => life.phase() === 'serving');
+  // One that stood still while another one replaced it may not even have noticed yet (DM1).
+  const isServing = (): boolean => life.phase() === 'serving' && hasLease(engine, own);
+  const gate = createGate(isServing);
   const life = openLife(engine, gate, {
     close: () => close(),
     onPhase(phase) {
@@ -116,7 +118,7 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
     gate,
     readConfig: () => opened.readConfig(),
     openCaisson: (env) => opened.forCaller({ cwd: engine.config.projectRoot, env }),
-    isServing: () => life.phase() === 'serving',
+    isServing,
   });
   started.push(() => residents.stop());
   const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents.api);
@@ -134,7 +136,8 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
     caisson,
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
-  const server = await openDaemonServer({ engine, host, control, warn });
+  const isInPlace = (): boolean => engine.ledger.isThere() && hasLease(engine, own);
+  const server = await openDaemonServer({ engine, host, control, isInPlace, warn });
   started.push(() => server.stop());
   await server.face.reopen();
   const place = watchPlace(engine, own, { life, warn });
