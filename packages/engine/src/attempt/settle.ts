@@ -16,7 +16,7 @@ import {
   type SessionResume,
   type Usage,
 } from '@caisson/protocol';
-import type { RunRecord } from '../ledger/index.ts';
+import { findAccepted, type RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -152,7 +152,8 @@ async function recordEnd(
   const checkPassed = kept.result?.verify?.passed;
   const common = { durationMs, exitCode, resultRef, risky, checkPassed, total, ...work, ...branch };
   const { redact } = createRedactor(input.secrets ?? []);
-  const ended = { runId, workspace: input.remains.workspace, ending, result: kept.result, redact };
+  const { workspace, isForBranch } = input.remains;
+  const ended = { runId, isForBranch, workspace, ending, result: kept.result, redact };
   const reported = { ...ended, work: { ...work, resultRef }, ...branch, usage, durationMs, total };
   const handoff = await recordHandoff(rooms, reported, input.mayPass);
   await write([...handoff, ...terminalEvents(rooms, ending, kept.result, common)]);
@@ -202,8 +203,7 @@ function planRetry(
 }
 
 function requestedModel(rooms: DispatchRooms, runId: string): string {
-  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
-  return accepted?.data.resolved.model.requested ?? '';
+  return findAccepted(rooms.ledger, runId)?.data.resolved.model.requested ?? '';
 }
 
 function terminalEvents(
