@@ -70,6 +70,7 @@ async function askHost(
     await engine.recover({ cancelled: runId });
     const after = engine.ledger.run(runId);
     if (after?.ending !== undefined) return 'settled';
-    return after !== null && after.host !== host ? null : 'unanswered';
+    const isGivenUp = engine.dispatcher.closing.aborted || after?.host !== host;
+    return isGivenUp ? null : 'unanswered';
   }
 }
