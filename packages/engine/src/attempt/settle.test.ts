@@ -83,7 +83,12 @@ test('limits that cannot be released beside the checkpoint fail the settling, an
   onTestFinished(() => void process.removeListener('unhandledRejection', note));
   const release = (): Promise<void> => Promise.reject(new Error('the disk is full'));
   const remains = { ...input.remains, release, isProvenGone: true };
-  const failing = settle(rooms, record, { ...input, remains, mayPass: () => true }, { attemptsLeft: 0, delayMs: 0 });
+  const failing = settle(
+    rooms,
+    record,
+    { ...input, remains, mayPass: () => true },
+    { attemptsLeft: 0, delayMs: 0 },
+  );
   await expect(failing).rejects.toThrow('the disk is full');
   const closed = rooms.ledger.approvals({ runId }).map(({ status }) => status);
   expect([floating, closed]).toEqual([[], ['denied']]);
