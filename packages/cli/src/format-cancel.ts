@@ -5,4 +5,6 @@ export const CANCEL_OUTCOMES = {
   settled: 'had lost its host and was settled',
   unanswered:
     'was asked to stop, but its host does not answer: is that process stopped? It obeys once it runs again.',
+  'not-driven':
+    'was not asked to stop: its host does not drive it now. Another one may be taking it over: try again in a moment.',
 } as const;

@@ -65,14 +65,14 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     { config, env, cwd, options, base, services, sealer },
     {
       dispatch: (request) => dispatchOnce(engine, request),
-      recoverDead: () => recoverDead({ isRepeated: true }),
+      recoverDead: () => recovering.recoverDead({ isRepeated: true }),
     },
   );
   const dispatcher = createDispatcher(rooms);
   const post = createOwnPost(config, base, services, dispatcher);
   const backoff = createHostBackoff(base.clock);
   let adopts = false;
-  const { recoverDead, untilIdle } = createRecovering(({ isRepeated = false, cancelled }) => {
+  const recovering = createRecovering(base.clock, ({ isRepeated = false, cancelled }) => {
     const how = { hosts, announce: post.open, repairRefs: () => repairRecentRefs({ ...base, config }) };
     const options = definedOnly({ cancelled, backoff: isRepeated ? backoff : undefined });
     const adopt = adopts && !dispatcher.closing.aborted ? dispatcher.adopt : null;
@@ -91,9 +91,9 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     openPost: post.open,
     checkPost: post.check,
     beginAdopting: () => void (adopts = true),
-    recover: recoverDead,
+    recover: recovering.recoverDead,
     async close() {
-      await untilIdle();
+      await recovering.close();
       await closeRooms({ ...base, ...services, telemetry, rooms, sealer, dispatcher }, post.opened());
     },
   };

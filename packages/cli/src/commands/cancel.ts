@@ -14,6 +14,6 @@ export const command = defineCommand({
       const runId = await caisson.find(positionals[0] ?? '');
       const outcome = await caisson.cancel(runId, { force: options.force });
       output.result({ runId, outcome }, () => [`${runId} ${CANCEL_OUTCOMES[outcome]}`]);
-      return EXIT_CODES.finished;
+      return outcome === 'not-driven' ? EXIT_CODES.failed : EXIT_CODES.finished;
     }),
 });

@@ -140,7 +140,7 @@ const STEERING = {
   ),
   cancel: answers(
     'Cancels a run.',
-    z.object({ outcome: z.enum(['asked', 'ended-already', 'settled', 'unanswered']) }),
+    z.object({ outcome: z.enum(['asked', 'ended-already', 'settled', 'unanswered', 'not-driven']) }),
   ),
   send: answers('Sends the agent of a run a message.', z.object({ messageId: z.string() })),
   answer: answers(

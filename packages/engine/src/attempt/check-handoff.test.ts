@@ -13,7 +13,7 @@ async function check(work: object, ending: object, saved: string[] = []): Promis
   const record = createRecorder({ ledger, clock: systemClock }).of(RUN);
   await record.append('dispatch.accepted', { ...accepted, task }, { attempt: 0 });
   const ended = {
-    ...{ runId: RUN, workspace: {}, ending, result: null, work },
+    ...{ runId: RUN, isForBranch: true, workspace: {}, ending, result: null, work },
     ...{ usage: undefined, durationMs: 1, total: undefined, redact: (text: string) => text },
   };
   const rooms = { ledger, store: {}, workspaces: { listSavedChanges: () => Promise.resolve(saved) } };

@@ -15,13 +15,15 @@ import {
   type RunTotal,
   type Usage,
 } from '@caisson/protocol';
-import { expectsHandoff, mayLackPatch, type DispatchRooms, type RecordedWork } from '../admission/index.ts';
+import { mayLackPatch, type DispatchRooms, type RecordedWork } from '../admission/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import { findChangesOutsideScope } from './outside-scope.ts';
 import type { MayPass } from './passing-failure.ts';
 
 interface EndedWork {
   readonly runId: string;
+  /** Its task ends in a hand-off in any case. */
+  readonly isForBranch: boolean;
   readonly workspace: PreparedWorkspace;
   readonly ending: Ending;
   readonly result: Result | null;
@@ -58,17 +60,16 @@ export async function recordHandoff(
  * come to its end. A run that did, or that ran out of time, gets one from the host.
  */
 async function checkHandoff(rooms: Rooms, ended: EndedWork): Promise<RecordedHandoff | null> {
-  const { runId, ending, result } = ended;
+  const { runId, ending, result, isForBranch } = ended;
   const found = result?.handoff;
-  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
-  const task = accepted?.data.task;
+  if (found === undefined && !(isHandedOff(ending) && isForBranch)) return null;
+  const events = await rooms.ledger.readRun(runId);
+  const task = events.find((event) => event.type === 'dispatch.accepted')?.data.task;
   if (task === undefined) return null;
-  if (found === undefined && !(isHandedOff(ending) && expectsHandoff(task))) return null;
   const { patchRef } = ended.work;
   const patch = patchRef === undefined ? Buffer.alloc(0) : await rooms.store.getBlob(patchRef);
   const files = listPatchFiles(patch);
   const forBranch = ended.branch !== undefined;
-  const events = await rooms.ledger.readRun(runId);
   const outside = await findChangesOutsideScope(rooms, events, ended.work, { forBranch });
   const saved = mayLackPatch(ended.work) ? await rooms.workspaces.listSavedChanges(ended.workspace) : [];
   const names = listNames(files, saved).map(ended.redact);

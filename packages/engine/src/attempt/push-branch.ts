@@ -15,8 +15,6 @@ import {
   CaissonError,
   findPush,
   isEnding,
-  isPushedByItself,
-  TERMINAL_TYPES,
   type DataOf,
   type DispatchRequest,
   type PushProblem,
@@ -46,15 +44,14 @@ export async function pushBranch(
   { cause = 'own', signal }: { readonly cause?: PushCause; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   const again = cause === 'asked';
-  if (cause === 'own' && rooms.ledger.run(runId)?.host !== rooms.hostId) return;
-  const ending = rooms.ledger.read({ runId, types: TERMINAL_TYPES }).findLast((event) => isEnding(event));
-  const made = ending?.data.branch;
-  if (made === undefined || ending === undefined) return;
+  const row = rooms.ledger.run(runId);
+  if (cause === 'own' && row?.host !== rooms.hostId) return;
+  if (!again && row?.waitingBranch !== 'pending') return; // without a look at its events: it follows every ending
   const events = await rooms.ledger.readRun(runId);
   const push = findPush(events, { isAsked: again });
-  if (push === undefined) return;
-  if (push.status === 'pushed' || (push.status === 'failed' && !again)) return;
-  if (!again && !isPushedByItself(ending.type)) return;
+  const ending = events.findLast((event) => isEnding(event));
+  const made = ending?.data.branch;
+  if (push === undefined || made === undefined || ending === undefined || push.status === 'pushed') return;
   const { remote, branch } = push;
   const { commit } = made;
   const found = await tryPush(rooms, events, { runId, branch, commit, attempt: ending.attempt, signal });

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import type { RunRecord } from '../ledger/index.ts';
@@ -68,4 +68,28 @@ test.each([
   record.appendLast = (...given) => (steps.push('ending'), appendLast(...given));
   await settle({ ...rooms, workspaces }, record, { ...input, remains }, { attemptsLeft: 0, delayMs: 0 });
   expect(steps).toEqual(isProvenGone ? ['saving', 'released', 'ending'] : ['released', 'saving', 'ending']);
+});
+
+test('limits that cannot be released beside the checkpoint fail the settling, and nothing else, also while an approval is closed', async () => {
+  const { rooms } = await openRooms();
+  const { record, input } = await leaveAttempt(rooms);
+  const asked = { approvalId: 'approval_a', requestId: 'r1', tool: 'shell', what: 'rm x' };
+  const { runId, attempt } = input.remains;
+  const deadlineAt = '2030-01-01T00:00:00.000Z';
+  await record.append('approval.requested', { ...asked, actionClass: 'shell', deadlineAt }, { attempt });
+  const floating: unknown[] = [];
+  const note = (error: unknown): void => void floating.push(error);
+  process.prependListener('unhandledRejection', note);
+  onTestFinished(() => void process.removeListener('unhandledRejection', note));
+  const release = (): Promise<void> => Promise.reject(new Error('the disk is full'));
+  const remains = { ...input.remains, release, isProvenGone: true };
+  const failing = settle(
+    rooms,
+    record,
+    { ...input, remains, mayPass: () => true },
+    { attemptsLeft: 0, delayMs: 0 },
+  );
+  await expect(failing).rejects.toThrow('the disk is full');
+  const closed = rooms.ledger.approvals({ runId }).map(({ status }) => status);
+  expect([floating, closed]).toEqual([[], ['denied']]);
 });

@@ -16,7 +16,7 @@ import {
   type SessionResume,
   type Usage,
 } from '@caisson/protocol';
-import type { RunRecord } from '../ledger/index.ts';
+import { findAccepted, type RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -99,8 +99,8 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
       warn(source, error.message);
       return undefined;
     });
-  const releasing = warnUnlessPassing('compute', () => remains.release());
-  if (remains.isProvenGone !== true) await releasing; // it kills what is left
+  const release = (): Promise<unknown> => warnUnlessPassing('compute', () => remains.release());
+  if (remains.isProvenGone !== true) await release(); // it kills what is left
   await warnUnlessPassing('questions', () =>
     rooms.requests.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
@@ -110,6 +110,7 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   const clean = input.hasLostSecrets === true ? withholdTexts : secrets.length === 0 ? null : redactBytes;
   const saving = warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
   const keeping = keepCaptures(rooms, remains, input.found, { mayPass, saving });
+  const releasing = remains.isProvenGone === true ? release() : undefined;
   await Promise.allSettled([saving, keeping, releasing]); // after a failure all are repeated
   const [saved, kept] = [await saving, await keeping, await releasing];
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
@@ -151,7 +152,8 @@ async function recordEnd(
   const checkPassed = kept.result?.verify?.passed;
   const common = { durationMs, exitCode, resultRef, risky, checkPassed, total, ...work, ...branch };
   const { redact } = createRedactor(input.secrets ?? []);
-  const ended = { runId, workspace: input.remains.workspace, ending, result: kept.result, redact };
+  const { workspace, isForBranch } = input.remains;
+  const ended = { runId, isForBranch, workspace, ending, result: kept.result, redact };
   const reported = { ...ended, work: { ...work, resultRef }, ...branch, usage, durationMs, total };
   const handoff = await recordHandoff(rooms, reported, input.mayPass);
   await write([...handoff, ...terminalEvents(rooms, ending, kept.result, common)]);
@@ -201,8 +203,7 @@ function planRetry(
 }
 
 function requestedModel(rooms: DispatchRooms, runId: string): string {
-  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
-  return accepted?.data.resolved.model.requested ?? '';
+  return findAccepted(rooms.ledger, runId)?.data.resolved.model.requested ?? '';
 }
 
 function terminalEvents(

@@ -8,7 +8,10 @@ const USAGE: Usage = {
 };
 
 function sum(earlier: object[], last: Parameters<typeof sumAttempts>[2]) {
-  const ledger = { read: () => earlier.map((data) => ({ data })) } as unknown as Ledger;
+  const ledger = {
+    run: () => ({ attempt: 2 }),
+    read: () => earlier.map((data) => ({ data })),
+  } as unknown as Ledger;
   return sumAttempts({ ledger }, 'run_a', last);
 }
 

@@ -10,6 +10,7 @@ export function sumAttempts(
   runId: string,
   last?: Ended,
 ): RunTotal | undefined {
+  if (last !== undefined && ledger.run(runId)?.attempt === 1) return undefined;
   const earlier = ledger.read({ runId, types: ['attempt.ended'] }).map(({ data }): Ended => data);
   if (earlier.length === 0) return undefined;
   const attempts = last === undefined ? earlier : [...earlier, last];

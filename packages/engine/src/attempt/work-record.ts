@@ -27,7 +27,8 @@ export function createWorkRecord(
   { runId, attempt, isCommand = false }: WorkPlace,
   recorded: readonly Pick<StoredEvent, 'id' | 'type'>[] = [],
 ): WorkRecord {
-  const keep = isCommand ? 'keepWithNext' : 'keep';
+  const keep: RunRecord['keep'] = (...given) =>
+    isCommand ? record.keepWithNext(...given) : record.keep(...given);
   const known = new Set(recorded.map(({ id }) => id));
   const missing = new Map<string, number>();
   let room = MAX_WORK_EVENTS - recorded.length;
@@ -41,7 +42,7 @@ export function createWorkRecord(
   return {
     keep(type, data, id, pastAt) {
       if (id !== undefined && known.has(id)) return;
-      if (takeRoom(type)) return record[keep](type, data, { attempt, ...definedOnly({ id, at: pastAt }) });
+      if (takeRoom(type)) return keep(type, data, { attempt, ...definedOnly({ id, at: pastAt }) });
       missing.set(type, (missing.get(type) ?? 0) + 1);
       if (pastAt === undefined) record.publish(type, data, attempt);
     },

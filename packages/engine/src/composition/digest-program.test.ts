@@ -47,6 +47,28 @@ test('of a program that was started the digest is there before it is asked for',
   await vi.waitFor(() => expect(memory.recall(program, file.state)).toBe(digestOf('one')));
 });
 
+test('a memory that cannot be read fails who asks for the digest, and no one later', async () => {
+  const { program, write } = openDigests();
+  write('one');
+  const file = await describeProgram(program, '');
+  if (file === null) throw new Error('there is no program');
+  let isBroken = true;
+  const recall = (): string | null => {
+    if (isBroken) throw new Error('EACCES');
+    return null;
+  };
+  const digests = createProgramDigests({ recall, remember: () => undefined });
+  const floating: unknown[] = [];
+  const note = (error: unknown): void => void floating.push(error);
+  process.prependListener('unhandledRejection', note);
+  onTestFinished(() => void process.removeListener('unhandledRejection', note));
+  digests.warm(file);
+  await expect(digests.find(program, '', file.state)).rejects.toThrow('EACCES');
+  isBroken = false;
+  expect(await digests.find(program, '', file.state)).toBe(digestOf('one'));
+  expect(floating).toEqual([]);
+});
+
 test('a program with the size and the time of the one that it replaced is read', async () => {
   const { folder, program, write, digestNow } = openDigests();
   const at = new Date('2026-01-01T00:00:00.000Z');

@@ -32,15 +32,20 @@ export function createProgramDigests(memory: ProgramMemory): ProgramDigests {
     answers.set(file.state, asked);
     const [oldest = ''] = answers.size > MAX_ANSWERS ? answers.keys() : [];
     answers.delete(oldest);
-    const found = await asked;
-    if (found === null) answers.delete(file.state);
-    return found;
+    try {
+      const found = await asked;
+      if (found === null) answers.delete(file.state);
+      return found;
+    } catch (error) {
+      answers.delete(file.state); // the next one may find what is needed
+      throw error;
+    }
   };
   return {
     async find(program, searchPath, state) {
       const file = await describeProgram(program, searchPath);
       return file?.state === state ? answer(file) : null;
     },
-    warm: (program) => void answer(program),
+    warm: (program) => void answer(program).catch(() => undefined), // who asks for it gets the failure
   };
 }

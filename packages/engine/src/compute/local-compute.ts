@@ -3,7 +3,6 @@ import {
   createCgroup,
   findByMarker,
   findCgroup,
-  isErrno,
   isSameProcess,
   killMarked,
   listOwnCgroups,
@@ -13,6 +12,7 @@ import {
   takeTurn,
   type Cgroup,
   type Child,
+  sendSignal,
 } from '@caisson/ground';
 import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
 import { adoptWorker, canAdopt } from './adopt-worker.ts';
@@ -61,7 +61,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     recover: (handle) => ({ alive: isAlive(handle) }),
     async stop(handle, { isProvenGone = false } = {}) {
-      if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
+      if (isSameProcess(handle.pid, handle.startTime)) sendSignal(handle.pid, 'SIGKILL');
       await reopenCgroup(handle.cgroup.procsFiles).kill();
       return isProvenGone ? [] : waitUntilGone(handle, options.goneLimitMs);
     },
@@ -172,15 +172,7 @@ async function waitUntilGone(handle: WorkerHandle, limitMs = GONE_LIMIT_MS): Pro
     const worker = isSameProcess(handle.pid, handle.startTime) ? [handle.pid] : [];
     const rest = [...worker, ...leftovers(handle)];
     if (rest.length === 0 || performance.now() >= until) return rest;
-    for (const pid of rest) killQuietly(pid);
+    for (const pid of rest) sendSignal(pid, 'SIGKILL');
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
-  }
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!isErrno(error, 'ESRCH')) throw error; // already gone is fine
   }
 }

@@ -7,10 +7,11 @@
  *
  * DM1  A project has at most one. The lease is taken in one transaction; only the lease of a process that is known to be
  *      dead is replaced, and by exactly one of those that try. A stopped process is alive. A daemon whose lease another
- *      one has leaves.
+ *      one has accepts nothing, and leaves.
  * DM2  It listens on `runtime/daemon.sock` (0600) from `serving` until its runs have ended. A removed socket is made
- *      again, in the folder of its own ledger and nowhere else.
- * DM3  From `draining` on no run and no change is accepted. What was accepted before ends in its own time, or with its work kept.
+ *      again while it has the lease, in the folder of its own ledger and nowhere else.
+ * DM3  From `draining` on no run is accepted, and no change that takes longer than one write. A run that was accepted before ends
+ *      in its own time, or with its work kept; a change has a moment at the end.
  *      `leaving` stops no running agent: its worker waits for the next daemon, which adopts it (attempt/adopt.ts).
  * DM4  It ends when its ledger is moved, replaced or removed: nothing is written where it was.
  * DM5  The lease is released when every run has ended or is left, and nothing can reach it any more.

@@ -81,3 +81,14 @@ test('nothing is made at a path that belongs to another project now', async () =
   await socket.close();
   expect(existsSync(join(moved, SOCKET_NAME))).toBe(false);
 });
+
+test('one that was replaced leaves the socket of its successor, while it waits and when it is closed', async () => {
+  const folder = makeFolder('runtime');
+  const { socket: replaced } = await open(folder, { isInPlace: () => false });
+  const { socket } = await open(folder);
+  const inode = (): bigint => statSync(socket.path, { bigint: true }).ino;
+  const before = inode();
+  await replaced.check();
+  await replaced.close();
+  expect([inode(), await isListening(folder, SOCKET_NAME)]).toEqual([before, true]);
+});

@@ -1,4 +1,4 @@
-/** Lets work in while the daemon serves, and knows what of it is still being accepted, or changed (DM3). */
+/** Lets work in while the daemon serves, and knows what of it has not been accepted or carried out yet (DM3). */
 import { DaemonStoppingError } from './errors.ts';
 
 export interface Gate {

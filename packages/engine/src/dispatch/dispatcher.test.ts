@@ -1,12 +1,13 @@
 import { realpathSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openRooms } from '../admission/fixtures/open-rooms.ts';
 import { createDispatcher } from './dispatcher.ts';
 
-test('the record of a run is read for its seal and for its caller, who holds no slot any more', async () => {
+test('the record of a run is read in pieces, for its seal and for its caller, who holds no slot any more', async () => {
   const { rooms } = await openRooms();
   const { ledger } = rooms;
   const slots: number[] = [];
+  const read = vi.spyOn(ledger, 'read');
   const readRun = ledger.readRun.bind(ledger);
   ledger.readRun = (runId) => {
     slots.push(ledger.leases.listSlots().length);
@@ -15,6 +16,7 @@ test('the record of a run is read for its seal and for its caller, who holds no 
   const { ended } = await createDispatcher(rooms).dispatch({ argv: ['true'], workspace: 'empty' });
   expect((await ended).status).toBe('done');
   expect(slots).toEqual([1, 0]);
+  expect(read.mock.calls.filter(([query]) => query?.runId !== undefined)).toEqual([]);
 });
 
 test('while a run is under way, what the first seal needs of its program is prepared', async () => {

@@ -13,6 +13,7 @@ export { findEndingMark, isEndingSigned } from './ending-marks.ts';
 export type { EndedRun, EndingSigner } from './ending-marks.ts';
 export { isPausedBy, isThreadStream } from './project-threads.ts';
 export { canonicalJson } from './canonical-json.ts';
+export { findAccepted } from './find-accepted.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';
 export { parseLiveEvent, type EventFilter, type LiveSource, type PlacedEvent } from './live-event.ts';

@@ -1,22 +1,23 @@
 /**
  * Asks the host that owns the run; when that host is dead, settles the run instead, also one whose worker goes on. A host that
  * exists and does not answer (stopped, or overloaded) still has the order, and carries it out once it runs again. One that
- * leaves the run to the next host (or has just taken it over) does not: it is asked again until another one has the run.
+ * leaves the run to the next host (or has just taken it over) does not: it is asked again until another one has the run, for some
+ * time: then nobody has the order (`not-driven`).
  */
 import { RunLeftError } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { HostUnreachableError } from '../hosts/index.ts';
 import type { RunRow } from '../ledger/index.ts';
-import { pause } from '../platform/index.ts';
+import { backoffMs, pause } from '../platform/index.ts';
 
-export type CancelOutcome = 'asked' | 'ended-already' | 'settled' | 'unanswered';
+export type CancelOutcome = 'asked' | 'ended-already' | 'settled' | 'unanswered' | 'not-driven';
 
 export interface CancelOptions {
   readonly force?: boolean;
   readonly interrupt?: boolean;
 }
 
-const AGAIN_MS = 100;
+const AGAIN = { baseMs: 100, maxMs: 2000 };
 /** A host that leaves is gone by then. */
 const LEAVING_MS = 20_000;
 
@@ -27,15 +28,16 @@ export async function cancelRun(
   options: CancelOptions = {},
 ): Promise<CancelOutcome> {
   const { clock } = engine;
+  const { closing } = engine.dispatcher;
   const untilMs = clock.monotonicMs() + LEAVING_MS;
-  for (;;) {
+  for (let tries = 0; ; tries += 1) {
     const row = findCancellable(engine, runId);
     if (row === null) return 'ended-already';
     const outcome =
       row.host === engine.hostId ? stopOwn(engine, row, options) : await askHost(engine, row, options);
     if (outcome !== null) return outcome;
-    if (clock.monotonicMs() >= untilMs) return 'unanswered';
-    await pause(clock, AGAIN_MS, new AbortController().signal);
+    if (closing.aborted || clock.monotonicMs() >= untilMs) return 'not-driven';
+    await pause(clock, backoffMs(tries, AGAIN), closing);
   }
 }
 
@@ -68,6 +70,7 @@ async function askHost(
     await engine.recover({ cancelled: runId });
     const after = engine.ledger.run(runId);
     if (after?.ending !== undefined) return 'settled';
-    return after !== null && after.host !== host ? null : 'unanswered';
+    const isGivenUp = engine.dispatcher.closing.aborted || after?.host !== host;
+    return isGivenUp ? null : 'unanswered';
   }
 }

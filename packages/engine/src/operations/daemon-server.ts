@@ -38,10 +38,18 @@ export interface ServerRooms {
   readonly engine: Engine;
   readonly host: ApiHost;
   readonly control: DaemonControl;
+  /** Whether this process may make the socket again. */
+  isInPlace(): boolean;
   warn(message: string): void;
 }
 
-export async function openDaemonServer({ engine, host, control, warn }: ServerRooms): Promise<DaemonServer> {
+export async function openDaemonServer({
+  engine,
+  host,
+  control,
+  isInPlace,
+  warn,
+}: ServerRooms): Promise<DaemonServer> {
   const answerControl: RequestListener = toListener(createControlRoutes(control));
   const mcp = createDaemonMcp({ engine, host, version: () => control.status().version, warn });
   const face = createDaemonFace({ engine, host, mcp, answerControl, warn });
@@ -74,7 +82,7 @@ export async function openDaemonServer({ engine, host, control, warn }: ServerRo
       connection.once('close', () => connections.delete(connection));
       server.emit('connection', connection);
     },
-    isInPlace: () => engine.ledger.isThere(),
+    isInPlace,
     warn,
   });
   return {

@@ -14,7 +14,7 @@ export class ApprovalNotReadyError extends CaissonError {
   override readonly retryable = true;
 
   constructor(approvalId: string) {
-    super(`${approvalId} was not decided: its daemon takes its agent over at this moment`, {
+    super(`${approvalId} was not decided: its host cannot decide it now`, {
       remedy: 'Decide it again in a moment. caisson approvals lists what waits.',
     });
   }

@@ -1,6 +1,6 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isListening, isSameProcess, readProcess } from '@caisson/ground';
+import { isListening, isSameProcess, isStopped } from '@caisson/ground';
 import type {
   DaemonIdentity,
   DaemonStatus,
@@ -93,12 +93,8 @@ export async function findInLedger(config: ResolvedConfig): Promise<DaemonStandi
   return await readLedger(config).catch((error: unknown) => {
     if (!(error instanceof LedgerInUseError)) throw error;
     const { daemon: identity } = error;
-    return { kind: 'silent', identity, isStopped: isStopped(identity), workers: toWorkers({}) };
+    return { kind: 'silent', identity, isStopped: isStopped(identity.pid), workers: toWorkers({}) };
   });
-}
-
-function isStopped({ pid }: DaemonIdentity): boolean {
-  return /^[Tt]$/.test(readProcess(pid)?.state ?? '');
 }
 
 /** What the ledger says about a daemon that does not answer. */
@@ -115,7 +111,7 @@ async function readLedger(config: ResolvedConfig): Promise<DaemonStanding> {
     return {
       kind: 'silent',
       identity,
-      isStopped: isStopped(identity),
+      isStopped: isStopped(identity.pid),
       workers: findWorkersOf(ledger, identity.hostId),
     };
   } finally {

@@ -2,7 +2,7 @@
 import { definedOnly } from '@caisson/protocol';
 import { pushBranch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
-import type { Ledger, RunRow } from '../ledger/index.ts';
+import { findAccepted, type Ledger, type RunRow } from '../ledger/index.ts';
 import { forEachOf } from '../platform/index.ts';
 import { hasSlot } from './branches.ts';
 
@@ -29,8 +29,7 @@ export async function pushLeft(engine: Engine, signal?: AbortSignal): Promise<vo
 }
 
 function findRemote(ledger: Ledger, runId: string): string | undefined {
-  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
-  return accepted?.data.repository?.remote;
+  return findAccepted(ledger, runId)?.data.repository?.remote;
 }
 
 export interface Pushing {

@@ -30,14 +30,14 @@ import {
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
-import { LedgerGoneError } from '../ledger/index.ts';
 import { withinMs } from '../platform/index.ts';
 import { findOwnLog } from './daemon-log.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
-import { gateCaisson } from './gate-caisson.ts';
+import { gateCaisson, type Gates } from './gate-caisson.ts';
 import { reloadProject } from './reload-project.ts';
 import { serveResidents } from './serve-residents.ts';
+import { watchPlace } from './watch-place.ts';
 
 /** How long a change that was let in may take once the runs have ended. A daemon that is replaced has ten seconds for all. */
 const LAST_CHANGES_MS = 5000;
@@ -103,8 +103,10 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   await takeOver(opened, started, onNotice);
   const notifier = await startSystemdNotifier(readHostEnvironment(), warn);
   started.push(() => notifier.stop());
-  const gate = createGate(() => life.phase() === 'serving');
-  const life = openLife(engine, gate, {
+  // One that stood still while another one replaced it may not even have noticed yet (DM1).
+  const isServing = (): boolean => life.phase() === 'serving' && hasLease(engine, own);
+  const gates: Gates = { starts: createGate(isServing), changes: createGate(isServing) };
+  const life = openLife(engine, gates.starts, {
     close: () => close(),
     onPhase(phase) {
       if (phase !== 'draining') notifier.stopping(); // from then on systemd waits for TimeoutStopSec
@@ -113,13 +115,13 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   });
   const residents = await serveResidents({
     engine,
-    gate,
+    gate: gates.starts,
     readConfig: () => opened.readConfig(),
     openCaisson: (env) => opened.forCaller({ cwd: engine.config.projectRoot, env }),
-    isServing: () => life.phase() === 'serving',
+    isServing,
   });
   started.push(() => residents.stop());
-  const enter = (given: Caisson): Caisson => gateCaisson(given, gate, residents.api);
+  const enter = (given: Caisson): Caisson => gateCaisson(given, gates, residents.api);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
     status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
@@ -134,15 +136,14 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
     caisson,
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
-  const server = await openDaemonServer({ engine, host, control, warn });
+  const place = watchPlace(engine, own, { life, warn });
+  const server = await openDaemonServer({ engine, host, control, ...place, warn });
   started.push(() => server.stop());
   await server.face.reopen();
-  const place = watchPlace(engine, own, { life, warn });
   const rooms = { socket: server.socket, notifier, seals, schedules: residents.task, ...place };
-  const tasks = listDueWork(engine, rooms);
-  const timers = startTimers({ clock: engine.clock, tasks, warn });
+  const timers = startTimers({ clock: engine.clock, tasks: listDueWork(engine, rooms), warn });
   const close = async (): Promise<void> => {
-    await withinMs(engine.clock, LAST_CHANGES_MS, Promise.all(gate.entering()));
+    await settleChanges(engine, gates);
     await stopAll([residents, timers], server, life);
     const gone = place.gone();
     if (gone === null) releaseLease(leaseRoomsOf(engine), own); // otherwise it ends with this process
@@ -154,27 +155,6 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   return { caisson, status: control.status, stop: life.stop, force: life.force, ended: life.ended };
 }
 
-/** A daemon ends when its place is not its own any more (DM1, DM4). */
-function watchPlace(
-  engine: Engine,
-  own: DaemonIdentity,
-  { life, warn }: { life: DaemonLife; warn(message: string): void },
-) {
-  let gone: Error | null = null;
-  return {
-    gone: () => gone,
-    endGone(): void {
-      gone ??= new LedgerGoneError(engine.ledger.file);
-      life.force();
-    },
-    leaveIfReplaced(): void {
-      if (life.phase() !== 'serving' || hasLease(engine, own)) return;
-      warn('another daemon serves this project by now; this one leaves');
-      life.stop({ leave: true });
-    },
-  };
-}
-
 /** Before the socket is open; what fails is tried again by a timer. */
 async function takeOver(
   { engine, settleLeft }: OpenedHost,
@@ -184,6 +164,10 @@ async function takeOver(
   started.push(() => engine.dispatcher.leave()); // the next daemon adopts what this one had adopted
   engine.beginAdopting();
   await settleLeft().catch((error: unknown) => onNotice?.((error as Error).message));
+}
+
+async function settleChanges({ clock }: Engine, { starts, changes }: Gates): Promise<void> {
+  await withinMs(clock, LAST_CHANGES_MS, Promise.all([...starts.entering(), ...changes.entering()]));
 }
 
 async function stopAll(
@@ -198,14 +182,14 @@ async function stopAll(
 
 function openLife(
   { clock, dispatcher }: Engine,
-  gate: Gate,
+  starts: Gate,
   { close, onPhase }: Pick<LifeOptions, 'onPhase'> & { close(): Promise<void> },
 ): DaemonLife {
   return createLife({
     clock,
     work: {
       underWay: () => [
-        ...gate.entering(),
+        ...starts.entering(),
         ...dispatcher.underWay().map(({ ended }) => ended.catch(() => undefined)),
       ],
       shutdown: (how) => dispatcher.shutdown(how),

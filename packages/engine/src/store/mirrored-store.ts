@@ -24,7 +24,7 @@ import type {
   Roots,
   Store,
 } from './contract.ts';
-import { forEachOf } from '../platform/index.ts';
+import { forEachOf, withinMs } from '../platform/index.ts';
 import { listFiles } from './bundle-manifest.ts';
 import { BlobMissingError } from './errors.ts';
 import type { LocalStore } from './local-store.ts';
@@ -165,10 +165,7 @@ class LocalWithRemote implements MirroredStore {
   }
 
   async settle(limitMs: number): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.setTimer(limitMs, over.resolve);
-    await Promise.race([this.#paying, over.promise]);
-    cancel();
+    if (this.#paying !== null) await withinMs(this.#options.clock, limitMs, this.#paying);
     this.#stop.abort();
   }
 

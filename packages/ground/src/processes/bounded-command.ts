@@ -14,8 +14,9 @@ import type { ChildProcess } from 'node:child_process';
 import { Writable, type Stream } from 'node:stream';
 
 import { captureStream } from './capture-stream.ts';
+import { sendIfAllowed } from './send-signal.ts';
 import { LIFE_FD, SECRET_FD, startChild, type StartOptions } from './start-child.ts';
-import { isErrno, takeTurn } from '../platform/index.ts';
+import { takeTurn } from '../platform/index.ts';
 
 export interface BoundedCommandOptions extends StartOptions {
   readonly timeoutMs: number;
@@ -130,14 +131,14 @@ function waitForEnding(
       });
     };
     const kill = (): void => {
-      sendSignal(child, detached, 'SIGKILL');
+      signalChild(child, detached, 'SIGKILL');
       ladderTimer = setTimeout(settle, UNKILLABLE_MS); // B1: a child that even SIGKILL cannot end (D state)
     };
     const stop = (cause: 'timeout' | 'abort'): void => {
       if (stopCause !== null || isSettled) return;
       stopCause = cause;
       clearTimeout(ladderTimer);
-      sendSignal(child, detached, 'SIGTERM');
+      signalChild(child, detached, 'SIGTERM');
       ladderTimer = setTimeout(kill, graceMs);
     };
     const onAbort = (): void => stop('abort');
@@ -149,7 +150,7 @@ function waitForEnding(
       clearTimeout(ladderTimer);
       options.signal?.removeEventListener('abort', onAbort);
       exit = { code, signal };
-      if (detached) sendSignal(child, detached, 'SIGKILL'); // B2
+      if (detached) signalChild(child, detached, 'SIGKILL'); // B2
       settleWhenQuiet(bytesSeen, settle, () => isSettled);
     });
     child.once('close', settle);
@@ -174,12 +175,7 @@ function settleWhenQuiet(bytesSeen: () => number, settle: () => void, isSettled:
   waitOnce();
 }
 
-function sendSignal(child: ChildProcess, detached: boolean, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(detached ? -child.pid : child.pid, signal);
-  } catch (error) {
-    // ESRCH: already gone. EPERM: a setuid child; the last step of the ladder settles without it.
-    if (!isErrno(error, 'ESRCH') && !isErrno(error, 'EPERM')) throw error;
-  }
+/** A setuid child gets none; the last step of the ladder settles without it. */
+function signalChild(child: ChildProcess, detached: boolean, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) sendIfAllowed(detached ? -child.pid : child.pid, signal);
 }

@@ -4,6 +4,7 @@ export * from './child.ts';
 export * from './kill-marked.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
+export * from './send-signal.ts';
 export * from './datagram-sender.ts';
 export * from './folder-socket.ts';
 export * from './kept-socket.ts';

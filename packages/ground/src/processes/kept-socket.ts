@@ -32,7 +32,7 @@ export async function openKeptSocket(options: KeptSocketOptions): Promise<KeptSo
   let checking: Promise<void> | null = null;
   let isClosed = false;
   const drop = (): void => {
-    if (bound !== null) unbind(bound);
+    if (bound !== null) unbind(options, bound);
     bound = null;
   };
   const checkOnce = async (): Promise<void> => {
@@ -82,19 +82,22 @@ async function bind(
   }
 }
 
-/** Closing removes the file by its path, which needs the descriptor. */
-function unbind({ fd, server, watcher }: Bound): void {
+/** Closing removes the file by its path, which needs the descriptor: without it, the socket of another process stays. */
+function unbind({ name }: KeptSocketOptions, { fd, server, inode, watcher }: Bound): void {
   watcher?.close();
+  const isOwn = inodeAt(`${pathOfDescriptor(fd)}/${name}`) === inode;
+  if (!isOwn) closeSync(fd);
   server.close();
-  closeSync(fd);
+  if (isOwn) closeSync(fd);
 }
 
 /** Whether a process that opens the path reaches us. */
 function isBound({ folder, name }: KeptSocketOptions, { fd, inode }: Bound): boolean {
-  const found = statSync(join(folder, name), { bigint: true, throwIfNoEntry: false });
-  const isSameFolder =
-    statSync(folder, { bigint: true, throwIfNoEntry: false })?.ino === fstatSync(fd, { bigint: true }).ino;
-  return isSameFolder && found?.ino === inode;
+  return inodeAt(folder) === fstatSync(fd, { bigint: true }).ino && inodeAt(join(folder, name)) === inode;
+}
+
+function inodeAt(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 /** Best effort: the caller's timer looks too. */

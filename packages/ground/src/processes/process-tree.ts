@@ -48,6 +48,11 @@ export function isSameProcess(pid: number, startTime: string): boolean {
   return info !== null && info.startTime === startTime && info.state !== 'Z' && info.state !== 'X';
 }
 
+/** Whether a signal stopped it. One that a debugger holds (`t`) goes on by itself. */
+export function isStopped(pid: number): boolean {
+  return readProcess(pid)?.state === 'T';
+}
+
 /** Every living descendant, parents before children. Processes that left the tree by a double fork are not in it. */
 export function descendants(pid: number): ProcessInfo[] {
   const found: ProcessInfo[] = [];

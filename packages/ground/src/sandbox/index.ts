@@ -8,4 +8,3 @@ export { describeSandbox } from './describe.ts';
 export { findStats, leavesFolder } from './real-path.ts';
 export { prepareLaunch } from './prepare-launch.ts';
 export { describeProbeBasis, probeSandbox, type SandboxProbe } from './probe.ts';
-export { sendSignal } from './signal-program.ts';

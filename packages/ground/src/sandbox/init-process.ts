@@ -2,8 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { childPids, isSameProcess, readProcess } from '../processes/index.ts';
-import { sendSignal } from './signal-program.ts';
+import { childPids, isSameProcess, readProcess, sendSignal } from '../processes/index.ts';
 
 const INIT_GONE_POLL_MS = 1;
 /** A process in an uninterruptible wait (a dead network disk) cannot be killed: then we stop waiting. */

@@ -7,7 +7,7 @@
 // dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process.
 // Until both are armed to do so the program waits at the start gate and the launch guard (launch-helper.ts) watches.
 import type { ChildProcess } from 'node:child_process';
-import { isSameProcess, type ProcessInfo } from '../processes/index.ts';
+import { isSameProcess, sendSignal, type ProcessInfo } from '../processes/index.ts';
 import {
   MARKER_NAME,
   type LaunchOptions,
@@ -29,7 +29,7 @@ import {
 import { guardLaunch, launchHelper } from './launch-helper.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
-import { interruptProgram, sendSignal } from './signal-program.ts';
+import { interruptProgram } from './signal-program.ts';
 import { findVanished, startFailure } from './start-failure.ts';
 import { readGateWord, openGate } from './start-gate.ts';
 import { verifyLayers } from './verify-layers.ts';

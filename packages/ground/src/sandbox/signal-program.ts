@@ -1,6 +1,5 @@
 /** How a signal reaches the program inside. */
-import { isErrno, unlessErrno } from '../platform/index.ts';
-import { descendants, readProcess, type ProcessInfo } from '../processes/index.ts';
+import { descendants, readProcess, sendIfAllowed, sendSignal, type ProcessInfo } from '../processes/index.ts';
 
 /** A shell that was interrupted while it started a command has started it by then. */
 const LATE_COMMAND_MS = 100;
@@ -32,17 +31,4 @@ export function interruptProgram(pid: number): boolean {
 
 function nameOf({ pid, comm }: ProcessInfo): string {
   return `${pid} ${comm}`;
-}
-
-/** Processes of another user (sudo, without a sandbox) are skipped, as the kernel does for a group. */
-export function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
-  try {
-    sendSignal(pid, signal);
-  } catch (error) {
-    if (!isErrno(error, 'EPERM')) throw error;
-  }
-}
-
-export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
-  return unlessErrno(() => process.kill(pid, signal), false, 'ESRCH');
 }

@@ -7,8 +7,7 @@
  *     like one that allows a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { descendants, readProcFile, type ProcessInfo } from '../processes/index.ts';
-import { sendIfAllowed } from './signal-program.ts';
+import { descendants, readProcFile, type ProcessInfo, sendIfAllowed } from '../processes/index.ts';
 
 const POLL_MS = 20;
 const EMPTY_LOOKS = 3;

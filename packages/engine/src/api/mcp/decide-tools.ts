@@ -139,6 +139,7 @@ export function cancelTool({ project, bounds }: McpBench): McpTool {
         const { runId } = await findRun(caisson, bounds, run);
         const outcome = await caisson.cancel(runId, { force });
         if (outcome === 'unanswered') throw new UnansweredError(runId);
+        if (outcome === 'not-driven') throw new NotDrivenError(runId);
         return { runId, outcome };
       }),
   };
@@ -152,6 +153,18 @@ class UnansweredError extends CaissonError {
   constructor(runId: string) {
     super(`${runId} was asked to stop, but its host does not answer`, {
       remedy: 'It obeys once its process runs again; call status to see.',
+    });
+  }
+}
+
+/** The host of the run answers, and does not have the order. */
+class NotDrivenError extends CaissonError {
+  readonly code = 'RUN_NOT_DRIVEN';
+  override readonly retryable = true;
+
+  constructor(runId: string) {
+    super(`${runId} was not asked to stop: its host does not drive it now`, {
+      remedy: 'Another host may be taking it over: call cancel again in a moment.',
     });
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fact } from '../fixtures/sample-events.ts';
+import { findAccepted } from '../find-accepted.ts';
+import { accepted, fact } from '../fixtures/sample-events.ts';
 import { useLedger, type OpenLedger } from './open-ledger.ts';
 
 export function describeReading(open: OpenLedger): void {
@@ -10,6 +11,15 @@ export function describeReading(open: OpenLedger): void {
       const [, second] = await at.ledger.append([fact('run_a'), fact('run_a'), fact('run_b')]);
       expect(at.ledger.find(second?.id ?? '')).toEqual(second);
       expect(at.ledger.find('evt_of_none')).toBeNull();
+    });
+
+    test('the acceptance of a run is read at its place, however long the run is', async () => {
+      await at.ledger.append([accepted('run_a'), accepted('run_b')]);
+      await at.ledger.append(Array.from({ length: 300 }, () => fact('run_b')));
+      const [expected] = at.ledger.read({ runId: 'run_b', types: ['dispatch.accepted'] });
+      expect(expected?.runId).toBe('run_b');
+      expect(findAccepted(at.ledger, 'run_b')).toEqual(expected);
+      expect(findAccepted(at.ledger, 'run_none')).toBeNull();
     });
 
     test('a check of everything says what it looks at, and how far it is', async () => {
