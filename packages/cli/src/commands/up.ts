@@ -1,7 +1,8 @@
 import { describeUnit, endForNext, startDaemon, type ReplacedDaemon } from '@caisson/engine';
-import type { DaemonStatus } from '@caisson/protocol';
+import { definedOnly, type DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { listBlocked } from '../format-residents.ts';
 import { textLines, type Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { agreeFirst } from '../with-caisson.ts';
@@ -53,18 +54,18 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }
     await agreeFirst(stateDir, output);
-    if (replace) {
-      const replaced = await endForNext({ stateDir });
-      if (replaced !== null)
-        output.note(`note: ended ${replaced.daemon}${describeRunning(replaced)}${describeQueued(replaced)}`);
-    }
+    const replaced = replace ? await endForNext({ stateDir }) : null;
+    if (replaced !== null)
+      output.note(`note: ended ${replaced.daemon}${describeRunning(replaced)}${describeQueued(replaced)}`);
     if (detach) {
       const status = await startDaemon({
         entry,
         stateDir,
         onSlow: (log) => output.note(`note: the daemon is still starting; what it does: ${log}`),
       });
-      output.result(status, () => describeStarted(status));
+      output.result({ ...status, ...definedOnly({ replaced: replaced ?? undefined }) }, () =>
+        describeStarted(status),
+      );
       return EXIT_CODES.finished;
     }
     const { serveHere } = await import('../serve-here.ts');
@@ -87,9 +88,10 @@ function describeQueued({ queued }: ReplacedDaemon): string {
     : `; ${queued} runs that had no agent yet were stopped (caisson retry starts them again)`;
 }
 
-function describeStarted({ pid, log, projectRoot }: DaemonStatus): Lines {
+function describeStarted({ pid, log, projectRoot, residents }: DaemonStatus): Lines {
   return [
     `Serving ${projectRoot} in the background (pid ${pid}). To end it: caisson down.`,
     ...(log === null ? [] : [`Log: ${log}`]),
+    ...listBlocked(residents),
   ];
 }

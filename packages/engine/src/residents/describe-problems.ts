@@ -10,6 +10,11 @@ export function describeProblems(problems: Problems): GuestFailure {
   return { kind: 'invalid', detail: detail.slice(0, MAX_DETAIL) };
 }
 
+/** Why the worker that tried to load them ended. */
+export function describeRefusal(problems: Problems): string {
+  return `it does not load: ${describeProblems(problems).detail}`.slice(0, MAX_DETAIL);
+}
+
 export function describeEnding({ why, detail }: Pick<ResidentEnding, 'why' | 'detail'>): string {
   return `${why}: ${detail}`.slice(0, MAX_DETAIL);
 }

@@ -37,6 +37,7 @@ export class LiveWorker {
   #killed: Killed | null = null;
   #isEndAsked = false;
   #stopOrder: ResidentOrder | null = null;
+  #stopReason: Partial<Killed> = {};
   #isOver = false;
   #quietChecks = 0;
   #idleChecks = 0;
@@ -114,8 +115,9 @@ export class LiveWorker {
   }
 
   /** Lets it finish what is under way: within the grace, or its own limit. One that is not ready has nothing to finish. */
-  stop(graceMs: number): void {
+  stop(graceMs: number, detail?: string): void {
     this.#isEndAsked = true;
+    if (detail !== undefined) this.#stopReason = { detail };
     this.#delivered.flush();
     if (this.#loads === null) return this.kill();
     // A worker of senses ends at once when it is stopped, so it is stopped when it has answered.
@@ -128,9 +130,9 @@ export class LiveWorker {
   }
 
   /** Ends it now, because its host wants so. */
-  kill(): void {
+  kill(detail = 'it was ended by its host'): void {
     this.#isEndAsked = true;
-    this.#end({ why: 'stopped', detail: 'it was ended by its host' });
+    this.#end({ why: 'stopped', detail });
   }
 
   async #live(): Promise<void> {
@@ -139,7 +141,8 @@ export class LiveWorker {
     this.#delivered.flush();
     this.#cancelCheck();
     this.#cancelStop();
-    this.#listener.onEnded(this, { ...ending, ...this.#killed }, this.#sent.take()); // LW1
+    const reason = this.#killed ?? (ending.why === 'stopped' ? this.#stopReason : {});
+    this.#listener.onEnded(this, { ...ending, ...reason }, this.#sent.take()); // LW1
   }
 
   async #run(): Promise<ResidentEnding> {
