@@ -120,8 +120,24 @@ it('wrong words are usage errors', async () => {
     ['logs', 'latest', '--all', '-f'],
     ['init', '--with', 'magic'],
     ['senses'],
+    ['senses', 'lists', '--help'],
   ])
     expect([words, (await project.caisson(...words)).code]).toEqual([words, 2]);
+});
+
+it('a word that begins several commands has help, and schedules list is schedules', async () => {
+  const project = createProject();
+  for (const words of [
+    ['threads', '--help'],
+    ['threads', '-h'],
+    ['help', 'threads'],
+  ]) {
+    const { code, stdout } = await project.caisson(...words);
+    expect([words, code, stdout]).toEqual([words, 0, expect.stringContaining('  threads resume ')]);
+  }
+  const { commands } = await readJson<{ commands: unknown[] }>(project, 'threads', '--help');
+  expect(commands.length).toBe(4);
+  expect(await readJson(project, 'schedules', 'list')).toEqual([]);
 });
 
 it('nothing is scheduled before the user agrees', async () => {
@@ -141,6 +157,12 @@ describe('a schedule', { timeout: 90_000 }, () => {
   it('starts runs at its times, once each, across the death of its daemon', async () => {
     const project = createProject({ config: often() });
     const { pid } = await serve(project);
+    const alone = await project.caisson('senses', 'list', '--no-daemon');
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining('Leave out --no-daemon')]);
+    process.kill(pid, 'SIGSTOP');
+    const stopped = await project.caisson('senses', 'list');
+    process.kill(pid, 'SIGCONT');
+    expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`kill -CONT ${pid}`)]);
     const ledger = open(project);
     await until('two slots', () => firedOf(ledger).length >= 2, 30_000);
     process.kill(pid, 'SIGKILL');

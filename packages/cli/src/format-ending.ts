@@ -56,9 +56,32 @@ export function formatEnding(
     lines.push('  nothing was changed');
   lines.push(...describePush(result).map((text) => `  ${text}`));
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
+  if (result.status === 'interrupted')
+    lines.push(
+      ...(result.failure === undefined ? [`  ${INTERRUPTED}`] : []),
+      ...describeAgain(result).map((text) => `  ${text}`),
+    );
   if (result.status === 'done' && !work.isOfCommand)
     lines.push(`  go on: caisson continue ${result.runId} "…"`);
   return lines;
+}
+
+/** What is known of a run that was stopped by no order of its own. */
+export const INTERRUPTED = 'it was stopped because the process that carried it out was ended';
+
+/** Starts it again or, where an agent had begun, goes on from its work. */
+export function describeAgain({ runId, status, result, runtime, failure }: DispatchResult): string[] {
+  if (!isBroken(status)) return [];
+  const isResumed = status === 'interrupted' && result !== null && runtime !== 'command';
+  return [
+    ...(isResumed ? [`go on: caisson continue ${runId} "…"`] : []),
+    `again: caisson retry ${runId}${needsOtherBranch(failure) ? ' --branch OTHER' : ''}`,
+  ];
+}
+
+/** The remote has the branch that the run was to push: the same run would fail again (remote-cache.ts names the remedy). */
+function needsOtherBranch(failure: DispatchResult['failure']): boolean {
+  return failure?.detail.includes('Name another one: --branch OTHER') === true;
 }
 
 /** The option that would help what failed. */

@@ -8,6 +8,7 @@ import {
   describeHint,
   describeTotal,
   findUsage,
+  INTERRUPTED,
   isInPlace,
   isUnderWay,
   labelled,
@@ -57,6 +58,7 @@ export function formatRun(
       ...(result.failure === undefined
         ? []
         : [...describeFailure(result.failure, (printed) => result.reply.includes(printed)), '']),
+      ...(result.status === 'interrupted' && result.failure === undefined ? [INTERRUPTED] : []),
       ...(isForgotten
         ? ['Its contents were deleted (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
