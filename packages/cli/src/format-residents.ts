@@ -22,7 +22,7 @@ function describeNone(kind: string, isDeclared: boolean): Lines {
   return [
     isDeclared
       ? `The daemon has not read yet which ${kind}s are declared. So that it does: caisson reload`
-      : `No ${kind} is declared that you have agreed to. caisson trust shows what is.`,
+      : `No ${kind} is declared. (One that you have not agreed to has no effect; caisson trust shows it.)`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import { describeUnit, endForNext, startDaemon, type ReplacedDaemon } from '@caisson/engine';
 import { definedOnly, type DaemonStatus } from '@caisson/protocol';
+import { usesDaemon } from '../daemon-choice.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { listBlocked } from '../format-residents.ts';
@@ -47,6 +48,7 @@ export const command = defineCommand({
     const { detach, replace, 'print-unit': printUnit, 'state-dir': stateDir } = options;
     if ((detach || replace) && printUnit)
       throw new UsageError('--print-unit starts nothing', { remedy: 'Use it alone.' });
+    if (!usesDaemon()) throw new UsageError('--no-daemon starts none', { remedy: 'Leave it out.' });
     const entry = process.argv[1] ?? '';
     if (printUnit) {
       const unit = await describeUnit({ entry, stateDir });
