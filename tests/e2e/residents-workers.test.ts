@@ -155,7 +155,9 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     expect(readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8')).toContain(remedy);
     await untilResident(project, 'senses.bad', isBlocked);
     const reset = await project.caisson('residents', 'reset', 'bad');
-    expect([reset.code, reset.stdout]).toEqual([0, 'bad may work again\n']);
+    expect([reset.code, reset.stdout]).toEqual([0, 'senses.bad may work again\n']);
+    const idle = await readJson(project, 'residents', 'reset', 'bad');
+    expect(idle).toEqual({ resident: 'senses.bad', outcome: 'reset' });
     expect((await trigger(project, 'bad')).signals).toEqual([{ name: 'well', payload: null }]);
     expect(ledger.read({ types: ['resident.reset'] })).toHaveLength(1);
     expect((await project.caisson('down', '--now')).code).toBe(0);

@@ -1,5 +1,6 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { describeAgain, INTERRUPTED } from './format-again.ts';
 import { describeBranch, describePush, hasChangedNothing } from './format-branch.ts';
 import { describeFailure } from './format-failure.ts';
 import { findHint } from './format-hint.ts';
@@ -64,24 +65,6 @@ export function formatEnding(
   if (result.status === 'done' && !work.isOfCommand)
     lines.push(`  go on: caisson continue ${result.runId} "…"`);
   return lines;
-}
-
-/** What is known of a run that was stopped by no order of its own. */
-export const INTERRUPTED = 'it was stopped because the process that carried it out was ended';
-
-/** Starts it again or, where an agent had begun, goes on from its work. */
-export function describeAgain({ runId, status, result, runtime, failure }: DispatchResult): string[] {
-  if (!isBroken(status)) return [];
-  const isResumed = status === 'interrupted' && result !== null && runtime !== 'command';
-  return [
-    ...(isResumed ? [`go on: caisson continue ${runId} "…"`] : []),
-    `again: caisson retry ${runId}${needsOtherBranch(failure) ? ' --branch OTHER' : ''}`,
-  ];
-}
-
-/** The remote has the branch that the run was to push: the same run would fail again (remote-cache.ts names the remedy). */
-function needsOtherBranch(failure: DispatchResult['failure']): boolean {
-  return failure?.detail.includes('Name another one: --branch OTHER') === true;
 }
 
 /** The option that would help what failed. */
@@ -199,11 +182,6 @@ const WORDS_OF_BLOCK = { failed: 'failed', timeout: 'timed out', reported: 'did 
 
 export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean {
   return status === 'queued' || status === 'running';
-}
-
-/** Ended without doing its task, and without an open question. */
-export function isBroken(status: DispatchResult['status']): boolean {
-  return !['done', 'waiting', 'answered', 'queued', 'running'].includes(status);
 }
 
 function headline(result: DispatchResult, style: Style): Line {

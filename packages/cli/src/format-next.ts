@@ -1,6 +1,7 @@
 /** What a person can do with a run now. */
 import type { DispatchResult } from '@caisson/protocol';
-import { describeAgain, describeApply, labelled } from './format-ending.ts';
+import { describeAgain } from './format-again.ts';
+import { describeApply, labelled } from './format-ending.ts';
 import { countFiles } from './format-timeline.ts';
 import type { Line } from './painted.ts';
 

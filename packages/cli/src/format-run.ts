@@ -8,7 +8,6 @@ import {
   describeHint,
   describeTotal,
   findUsage,
-  INTERRUPTED,
   isInPlace,
   isUnderWay,
   labelled,
@@ -18,6 +17,7 @@ import {
 import { describeHandoff } from './format-handoff.ts';
 import { findUnreached } from './format-hint.ts';
 import { describeLive } from './format-live.ts';
+import { INTERRUPTED } from './format-again.ts';
 import { describeNext } from './format-next.ts';
 import { describeFailure } from './format-failure.ts';
 import { isCommand, replyLines } from './format-reply.ts';

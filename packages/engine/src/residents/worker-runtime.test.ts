@@ -6,7 +6,7 @@ import { openRuntime, planOf, settle } from './fixtures/open-runtime.ts';
 
 const SENSES = 'senses.ci';
 const FLOW = 'workflow.fix';
-const TRIED_AGAIN = ` (tried again when its files change, or by caisson residents reset ${FLOW})`;
+const TRIED_AGAIN = `\n(tried again when its files change, or by caisson residents reset ${FLOW})`;
 const kept = { isKept: true };
 const onDemand = { isKept: false };
 const answered = { durationMs: 1, signals: [] };

@@ -57,7 +57,7 @@ class KeyedRuntime implements WorkerRuntime {
       const isHeld = state.kind === 'unloadable';
       const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
       const remedy = isHeld
-        ? ` (tried again when its files change, or by caisson residents reset ${key})`
+        ? `\n(tried again when its files change, or by caisson residents reset ${key})`
         : '';
       this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
     },
