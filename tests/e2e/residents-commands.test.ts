@@ -88,6 +88,7 @@ describe('without a daemon', () => {
     await ledger.append([threadEnded({ status: 'failed', detail: 'it threw' })]);
     const { stdout } = await project.caisson('threads', 'list');
     expect(stdout).toMatch(/THREAD +WORKFLOW +STATUS[^]*thread_0+1 +fix +failed +you +\d of 50 .*it threw/);
+    expect((await project.caisson('show', THREAD)).stderr).toContain(`caisson threads show ${THREAD}`);
     const none = await project.caisson('threads', 'show', 'thread_x');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('there is no thread "thread_x"')]);
   });
@@ -120,8 +121,25 @@ it('wrong words are usage errors', async () => {
     ['logs', 'latest', '--all', '-f'],
     ['init', '--with', 'magic'],
     ['senses'],
+    ['senses', 'lists', '--help'],
+    ['up', '-d', '--no-daemon'],
   ])
     expect([words, (await project.caisson(...words)).code]).toEqual([words, 2]);
+});
+
+it('a word that begins several commands has help, and schedules list is schedules', async () => {
+  const project = createProject();
+  for (const words of [
+    ['threads', '--help'],
+    ['threads', '-h'],
+    ['help', 'threads'],
+  ]) {
+    const { code, stdout } = await project.caisson(...words);
+    expect([words, code, stdout]).toEqual([words, 0, expect.stringContaining('  threads resume ')]);
+  }
+  const { commands } = await readJson<{ commands: unknown[] }>(project, 'threads', '--help');
+  expect(commands.length).toBe(4);
+  expect(await readJson(project, 'schedules', 'list')).toEqual([]);
 });
 
 it('nothing is scheduled before the user agrees', async () => {
@@ -141,6 +159,12 @@ describe('a schedule', { timeout: 90_000 }, () => {
   it('starts runs at its times, once each, across the death of its daemon', async () => {
     const project = createProject({ config: often() });
     const { pid } = await serve(project);
+    const alone = await project.caisson('senses', 'list', '--no-daemon');
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining('Leave out --no-daemon')]);
+    process.kill(pid, 'SIGSTOP');
+    const stopped = await project.caisson('senses', 'list');
+    process.kill(pid, 'SIGCONT');
+    expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(`kill -CONT ${pid}`)]);
     const ledger = open(project);
     await until('two slots', () => firedOf(ledger).length >= 2, 30_000);
     process.kill(pid, 'SIGKILL');
@@ -182,9 +206,20 @@ describe('a schedule', { timeout: 90_000 }, () => {
     expect(await readJson(project, 'schedules')).toEqual([]);
     await project.trust();
     const reloaded = await project.caisson('reload');
-    expect([reloaded.code, reloaded.stdout]).toEqual([0, expect.stringContaining('schedules.often')]);
+    expect([reloaded.code, reloaded.stdout]).toEqual([
+      0,
+      expect.stringContaining('Changed at once: schedules.often.'),
+    ]);
     expect((await project.caisson('reload')).stdout).toBe('Nothing has changed.\n');
     expect(await readJson(project, 'schedules')).toMatchObject([{ name: 'often' }]);
+    project.write('caisson.yaml', `${often()}senses: { gone: { file: gone.ts, interval: 2h } }\n`);
+    await project.trust();
+    const missing = await project.caisson('reload');
+    expect([missing.code, missing.stderr]).toEqual([
+      0,
+      expect.stringContaining('warning: senses.gone: there is no file gone.ts'),
+    ]);
+    expect(missing.stdout).toMatch(/interval: - → 2h$/m);
     const ledger = open(project);
     await until('a slot', () => firedOf(ledger).length > 0, 30_000);
   });
@@ -214,5 +249,19 @@ it('init --with residents writes an example that is accepted as it is, and overw
   const trust = await project.caisson('trust');
   expect(trust.stdout).toMatch(/senses\.tests: .*senses\/tests\.ts/);
   expect(trust.stdout).toContain('runs this code by itself');
-  expect((await project.caisson('init', '--with', 'residents')).code).toBe(2);
+  const again = await project.caisson('init', '--with', 'residents');
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('senses/tests.ts exists already')]);
+});
+
+it('init --with residents beside a caisson.yaml leaves it as it is, and prints the lines for it', async () => {
+  const project = createProject({ config: 'mode: auto-edit\n' });
+  const words = ['init', '--with', 'residents'];
+  const lines = /Add to \S+caisson\.yaml, which is left as it is:\n\n[^]* senses:\n[^]* workflows:\n/;
+  const dry = await project.caisson(...words, '--dry-run');
+  expect([dry.code, dry.stdout]).toEqual([0, expect.stringMatching(lines)]);
+  expect(dry.stdout).not.toMatch(/Would write \S+caisson\.yaml/);
+  const { code, stdout } = await project.caisson(...words);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(lines)]);
+  expect(readFileSync(join(project.root, 'caisson.yaml'), 'utf8')).toBe('mode: auto-edit\n');
+  expect(existsSync(join(project.root, 'workflows/fix-build.ts'))).toBe(true);
 });

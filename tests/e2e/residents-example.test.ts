@@ -112,7 +112,7 @@ ${schedules?.text}`,
   const residents = { project, daemonPid, ledger: openedLedger(join(project.root, '.caisson')) };
   const { ledger } = residents;
   const named = await readJson<{ name: string }[]>(project, 'schedules');
-  expect(named.map(({ name }) => name)).toEqual(['nightly', 'sweep']);
+  expect(named.map(({ name }) => name)).toEqual(['audit', 'nightly', 'sweep']);
   const first = await readJson<ComputeView>(project, 'senses', 'trigger', 'results');
   expect(first.signals).toEqual([{ name: 'green', payload: null }]);
   project.write('failed.txt', 'sum\nproduct\n');

@@ -56,11 +56,15 @@ describe('a file that is saved', { timeout: LIMIT_MS }, () => {
     const broken = await untilResident(project, 'senses.counts', ({ problems }) => problems !== undefined);
     expect([broken.state, broken.problems]).toEqual(['ready', { counts: expect.any(String) as string }]);
     expect(payloadOf(await trigger(project))).toEqual({ n: 2, version: 1 });
+    expect((await project.caisson('senses', 'trigger', 'counts')).stderr).toContain(
+      'the old version computed',
+    );
+    expect((await project.caisson('senses', 'list')).stdout).toMatch(/^counts .*Error/m);
     const log = readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8');
     expect(log).toContain('warning: residents: the old version of senses.counts goes on');
     project.write('counts.ts', counts(2));
     await untilResident(project, 'senses.counts', ({ pid = broken.pid }) => pid !== broken.pid);
-    expect(payloadOf(await trigger(project))).toEqual({ n: 3, version: 2 });
+    expect(payloadOf(await trigger(project))).toEqual({ n: 4, version: 2 });
   });
 
   it('changes what is declared after caisson reload, and leaves the worker of the others alone', async () => {
@@ -145,10 +149,15 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('blocked')]);
     expect((await project.caisson('down')).code).toBe(0);
     project.write('bad.ts', senseOf(`emit('well');`));
-    await project.caisson('up', '-d');
+    const remedy = 'So that it works again: caisson residents reset senses.bad';
+    for (const words of [['up', '-d'], ['status']])
+      expect((await project.caisson(...words)).stdout).toContain(remedy);
+    expect(readFileSync(join(project.root, '.caisson/runtime/daemon.log'), 'utf8')).toContain(remedy);
     await untilResident(project, 'senses.bad', isBlocked);
     const reset = await project.caisson('residents', 'reset', 'bad');
-    expect([reset.code, reset.stdout]).toEqual([0, 'bad may work again\n']);
+    expect([reset.code, reset.stdout]).toEqual([0, 'senses.bad may work again\n']);
+    const idle = await readJson(project, 'residents', 'reset', 'bad');
+    expect(idle).toEqual({ resident: 'senses.bad', outcome: 'reset' });
     expect((await trigger(project, 'bad')).signals).toEqual([{ name: 'well', payload: null }]);
     expect(ledger.read({ types: ['resident.reset'] })).toHaveLength(1);
     expect((await project.caisson('down', '--now')).code).toBe(0);

@@ -197,6 +197,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...RESIDENT_ROWS,
   {
     name: 'schedules',
+    aliases: ['schedules list'], // as senses, workflows, threads and residents have it
     summary: 'show what starts by itself, and when',
     load: () => import('./commands/schedules.ts'),
   },

@@ -8,7 +8,7 @@ test.each([
   ],
   [
     'file:///p/bad.ts:2\nexport default {\n               ^\n\nSyntaxError: Unexpected end of input\n    at parse (x)',
-    'SyntaxError: Unexpected end of input',
+    'SyntaxError: Unexpected end of input (/p/bad.ts:2)',
   ],
   [
     "invalid: b: Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/missing.ts'\n    at x",

@@ -1,5 +1,6 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { describeAgain, INTERRUPTED } from './format-again.ts';
 import { describeBranch, describePush, hasChangedNothing } from './format-branch.ts';
 import { describeFailure } from './format-failure.ts';
 import { findHint } from './format-hint.ts';
@@ -56,6 +57,11 @@ export function formatEnding(
     lines.push('  nothing was changed');
   lines.push(...describePush(result).map((text) => `  ${text}`));
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
+  if (result.status === 'interrupted')
+    lines.push(
+      ...(result.failure === undefined ? [`  ${INTERRUPTED}`] : []),
+      ...describeAgain(result).map((text) => `  ${text}`),
+    );
   if (result.status === 'done' && !work.isOfCommand)
     lines.push(`  go on: caisson continue ${result.runId} "…"`);
   return lines;
@@ -176,11 +182,6 @@ const WORDS_OF_BLOCK = { failed: 'failed', timeout: 'timed out', reported: 'did 
 
 export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean {
   return status === 'queued' || status === 'running';
-}
-
-/** Ended without doing its task, and without an open question. */
-export function isBroken(status: DispatchResult['status']): boolean {
-  return !['done', 'waiting', 'answered', 'queued', 'running'].includes(status);
 }
 
 function headline(result: DispatchResult, style: Style): Line {

@@ -1,25 +1,13 @@
 /** What a person can do with a run now. */
 import type { DispatchResult } from '@caisson/protocol';
-import { describeApply, isBroken, labelled } from './format-ending.ts';
+import { describeAgain } from './format-again.ts';
+import { describeApply, labelled } from './format-ending.ts';
 import { countFiles } from './format-timeline.ts';
 import type { Line } from './painted.ts';
 
-export function describeNext(
-  {
-    runId,
-    status,
-    result,
-    asked,
-    applied,
-    risky,
-    outsideScope,
-    repository,
-    unpatched,
-    leftWork,
-    failure,
-  }: DispatchResult,
-  inPlace: boolean,
-): Line[] {
+export function describeNext(run: DispatchResult, inPlace: boolean): Line[] {
+  const { runId, status, result, asked, applied, risky, outsideScope } = run;
+  const { repository, unpatched, leftWork } = run;
   const lines: Line[] = [];
   if (asked !== undefined) {
     lines.push(...labelled('question', asked.question));
@@ -34,15 +22,9 @@ export function describeNext(
   else if (result?.patchRef !== undefined)
     lines.push(describeApply(runId, inPlace, { risky, outsideScope, repository }));
   if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
-  if (isBroken(status))
-    lines.push(`again: caisson retry ${runId}${needsOtherBranch(failure) ? ' --branch OTHER' : ''}`);
+  lines.push(...describeAgain(run));
   if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
   return lines;
-}
-
-/** The remote has the branch that the run was to push: the same run would fail again (remote-cache.ts names the remedy). */
-function needsOtherBranch(failure: DispatchResult['failure']): boolean {
-  return failure?.detail.includes('Name another one: --branch OTHER') === true;
 }
 
 function describeApplied({

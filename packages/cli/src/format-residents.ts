@@ -22,7 +22,7 @@ function describeNone(kind: string, isDeclared: boolean): Lines {
   return [
     isDeclared
       ? `The daemon has not read yet which ${kind}s are declared. So that it does: caisson reload`
-      : `No ${kind} is declared that you have agreed to. caisson trust shows what is.`,
+      : `No ${kind} is declared. (One that you have not agreed to has no effect; caisson trust shows it.)`,
   ];
 }
 
@@ -47,7 +47,7 @@ export function formatSenses(
     sense.lastComputeAt === undefined
       ? '-'
       : `${ageOf(sense.lastComputeAt)}, ${formatDuration(sense.lastDurationMs)}`,
-    problemOf(sense.lastProblem),
+    problemOf(sense.problem ?? sense.lastProblem),
   ]);
   return formatTable(
     [['SENSE', 'GROUP', 'STATE', 'WHEN', 'COMPUTES', 'LAST', 'PROBLEM'], ...rows],
@@ -72,7 +72,7 @@ export function formatSense(sense: SenseView, style: Style): Lines {
       last: sense.lastComputeAt,
       took: sense.lastDurationMs === undefined ? undefined : formatDuration(sense.lastDurationMs),
       next: sense.nextAt,
-      problem: sense.lastProblem,
+      problem: sense.problem ?? sense.lastProblem,
     },
     style,
   );
@@ -134,11 +134,12 @@ export function formatResidents(
     one.pid === undefined ? '-' : String(one.pid),
     one.memoryBytes === undefined ? '-' : formatBytes(one.memoryBytes),
     String(one.underWay),
-    `${one.crashes} of ${one.starts}`,
+    String(one.starts),
+    String(one.crashes),
     problemOf(describeTrouble(one)),
   ]);
   const table = formatTable(
-    [['RESIDENT', 'STATE', 'PID', 'MEMORY', 'AT WORK', 'CRASHES', 'PROBLEM'], ...rows],
+    [['RESIDENT', 'STATE', 'PID', 'MEMORY', 'AT WORK', 'STARTS', 'CRASHES', 'PROBLEM'], ...rows],
     bold,
     columns,
   );
@@ -159,13 +160,23 @@ function describeLastWords({ key, lastEnding }: ResidentView, bold: Style['bold'
 }
 
 /** What keeps it from work, or how it ended without being asked. */
-function describeTrouble({ key, state, problems = {}, lastEnding }: ResidentView): string {
+function describeTrouble({ key, state, problems = {}, ...resident }: ResidentView): string {
+  const { blockReason = '', crashes, lastEnding } = resident;
   const [problem] = Object.values(problems);
   if (problem !== undefined) return problem;
-  if (state === 'blocked') return `caisson residents reset ${key} · ${lastEnding?.detail ?? ''}`;
-  return lastEnding === undefined || lastEnding.why === 'stopped'
-    ? ''
-    : `${lastEnding.why}: ${lastEnding.detail}`;
+  if (state === 'blocked') return `caisson residents reset ${key} · ${blockReason}`;
+  const isOver = lastEnding?.why === 'stopped' || (state === 'ready' && crashes === 0);
+  return lastEnding === undefined || isOver ? '' : `${lastEnding.why}: ${lastEnding.detail}`;
+}
+
+/** What gets no work until a person says so. */
+export function listBlocked(residents: readonly ResidentView[] = []): Lines {
+  return residents
+    .filter(({ state }) => state === 'blocked')
+    .map(({ key, blockReason = '' }) => {
+      const why = cutToWidth(findCause(blockReason), MAX_PROBLEM_COLUMNS);
+      return `${key} is blocked (${why}). So that it works again: caisson residents reset ${key}`;
+    });
 }
 
 export function formatSchedules(

@@ -34,6 +34,15 @@ const event = <T extends EventType>(seq: number, type: T, data: Partial<DataOf<T
 
 const accepted = event(1, 'dispatch.accepted', {}, 0);
 
+const usage = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const empty = { ref: Sha256.parse('0'.repeat(64)), head: '', bytes: 0, truncated: false };
+const sealed: NonNullable<DispatchResult['result']> = {
+  ...{ schemaVersion: 1, runId: RunId.parse(RUN), attempt: 1, nonce: '', status: 'failed', exitCode: 1 },
+  ...{ durationMs: 1, reply: empty, outputs: [], usage, blocks: [] },
+  policy: { grant: accepted.grant, enforced: {}, denials: [] },
+  logs: { stdout: empty, stderr: empty },
+};
+
 const show = (more: Partial<DispatchResult>, events: EventEnvelope[] = [], columns = Infinity): string =>
   toText(formatRun({ ...result, ...more }, [accepted, ...events], { style: STYLE, columns }));
 
@@ -61,6 +70,19 @@ test('a run that asked shows the outcome of its question', () => {
   const answered = asked('answered', { answer: 'blue', continuedBy: 'run_00000000000000000002' });
   expect(answered).toContain('  answered: blue\n  continued: caisson show run_00000000000000000002');
   expect(answered).not.toContain('caisson answer');
+});
+
+test('an interrupted run says why, and how to go on: with its work where an agent had begun', () => {
+  const ended = event(2, 'dispatch.cancelled', { cause: 'shutdown' });
+  const queued = show({ status: 'interrupted' }, [ended]);
+  expect(queued).toContain('dispatch.cancelled its host was ended');
+  expect(queued).toContain('it was stopped because the process that carried it out was ended');
+  expect([queued.includes('caisson continue'), queued.includes('caisson retry')]).toEqual([false, true]);
+  const begun = { ...result, status: 'interrupted', result: sealed } as const;
+  for (const text of [show(begun), toText(formatEnding(begun, STYLE))])
+    expect(text).toMatch(
+      /it was stopped because[^]*go on: caisson continue run_0+1 "…"\n +again: caisson retry/,
+    );
 });
 
 test('an attempt that ended before its agent started is counted from the acceptance', () => {
@@ -156,14 +178,6 @@ test('a clock that is set back in the middle of a run takes no time away', () =>
 });
 
 test('a model that was never reached has no usage and no cost', () => {
-  const usage = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const empty = { ref: Sha256.parse('0'.repeat(64)), head: '', bytes: 0, truncated: false };
-  const sealed: NonNullable<DispatchResult['result']> = {
-    ...{ schemaVersion: 1, runId: RunId.parse(RUN), attempt: 1, nonce: '', status: 'failed', exitCode: 1 },
-    ...{ durationMs: 1, reply: empty, outputs: [], usage, blocks: [] },
-    policy: { grant: accepted.grant, enforced: {}, denials: [] },
-    logs: { stdout: empty, stderr: empty },
-  };
   const texts = (more: Partial<DispatchResult>): string[] => [
     show({ result: sealed, ...more }),
     toText(formatEnding({ ...result, result: sealed, ...more }, STYLE)),

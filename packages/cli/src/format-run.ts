@@ -17,6 +17,7 @@ import {
 import { describeHandoff } from './format-handoff.ts';
 import { findUnreached } from './format-hint.ts';
 import { describeLive } from './format-live.ts';
+import { INTERRUPTED } from './format-again.ts';
 import { describeNext } from './format-next.ts';
 import { describeFailure } from './format-failure.ts';
 import { isCommand, replyLines } from './format-reply.ts';
@@ -57,6 +58,7 @@ export function formatRun(
       ...(result.failure === undefined
         ? []
         : [...describeFailure(result.failure, (printed) => result.reply.includes(printed)), '']),
+      ...(result.status === 'interrupted' && result.failure === undefined ? [INTERRUPTED] : []),
       ...(isForgotten
         ? ['Its contents were deleted (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),

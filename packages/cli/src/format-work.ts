@@ -55,9 +55,21 @@ export function formatCall({ started, ended }: ShownCall, { style, columns, maxL
 }
 
 export function describeCall({ tool, what }: Pick<EnvelopeOf<'tool.started'>, 'tool' | 'what'>): string {
-  // Codex runs every command in a shell of its own.
-  const words = /^(?:\/\S+\/)?(?:ba|z)?sh -l?c (['"])((?:(?!\1)[^])*)\1$/.exec(what)?.[2] ?? what;
+  const words = unwrap(what);
   return words === '' ? tool : `${tool}  ${oneLine(words)}`;
+}
+
+/** Codex runs every command in a shell of its own, as one word that is quoted where it must be. */
+const WRAPPED = /^(?:\/\S+\/)?(?:ba|z)?sh -l?c ((?:'[^']*'|"(?:[^"\\]|\\[^])*"|[^\s'"\\])+)$/;
+
+function unwrap(what: string): string {
+  const word = WRAPPED.exec(what)?.[1];
+  return (
+    word?.replaceAll(
+      /'([^']*)'|"((?:[^"\\]|\\[^])*)"/g,
+      (_, single?: string, double = '') => single ?? String(double).replaceAll(/\\([$`"\\])/g, '$1'),
+    ) ?? what
+  );
 }
 
 /** A request that brought no answer; what follows an answer shows it. */

@@ -20,6 +20,26 @@ export function formatOverview(rows: readonly CommandRow[], style: Style, column
   ];
 }
 
+/** What `caisson GROUP --help` prints: the commands that begin with this word. */
+export function formatGroup(
+  group: string,
+  rows: readonly CommandRow[],
+  style: Style,
+  columns: number,
+): Lines {
+  return [
+    show`${style.bold('Usage')}  caisson ${group} COMMAND [OPTIONS]`,
+    '',
+    style.bold('Commands'),
+    ...alignPairs(
+      rows.map(({ name, summary }) => [name, summary]),
+      columns,
+    ),
+    '',
+    `caisson ${group} COMMAND --help explains one, with examples.`,
+  ];
+}
+
 /** What `caisson COMMAND --help` prints, in lines that fit into `columns`. */
 export function formatCommandHelp(
   row: Pick<CommandRow, 'name' | 'summary'>,

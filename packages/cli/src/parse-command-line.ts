@@ -26,12 +26,17 @@ export function matchCommand(
     if (row !== undefined && words.length >= used) return { row, used };
   }
   const [first = '', second] = words;
-  const group = rows.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
+  const group = findGroup(first, rows).map(({ name }) => name);
   if (group.length > 0) throw unknownMember(first, second, group);
   const nearest = findNearest(first, [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? name))]);
   throw new LineProblem(`There is no command "${first}".`, {
     remedy: nearest === null ? 'caisson --help lists them all.' : `Did you mean "caisson ${nearest}"?`,
   });
+}
+
+/** The commands of two words that begin with this one. */
+export function findGroup(first: string, rows: readonly CommandRow[]): readonly CommandRow[] {
+  return rows.filter(({ name }) => name.startsWith(`${first} `));
 }
 
 /** Reads what follows the command's name; anything that does not fit throws {@link LineProblem}. */

@@ -17,12 +17,17 @@ const brief = (value: unknown): string =>
   value === undefined ? '' : (JSON.stringify(value) ?? '').slice(0, 160);
 
 export const RESIDENT_WORDS: Pick<EnvelopeHandlers<string>, ResidentType> = {
-  'resident.started': ({ key, startMs }) => say(key, `ready after ${formatDuration(startMs)}`),
+  'resident.started': ({ key, startMs, isNewVersion }) =>
+    say(
+      key,
+      isNewVersion === true ? 'loaded the new version' : undefined,
+      `ready after ${formatDuration(startMs)}`,
+    ),
   'resident.ended': ({ key, why, detail, respawnMs }) =>
     say(
       key,
       why,
-      detail,
+      findCause(detail),
       respawnMs === undefined ? undefined : `starts again in ${formatDuration(respawnMs)}`,
     ),
   'resident.blocked': ({ key, crashes, windowMs, detail }) =>

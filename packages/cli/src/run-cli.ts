@@ -3,7 +3,7 @@ import type { CommandRow } from './command.ts';
 import { goWithoutDaemon } from './daemon-choice.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
-import { matchCommand, parseCommandLine } from './parse-command-line.ts';
+import { findGroup, matchCommand, parseCommandLine } from './parse-command-line.ts';
 
 /** Carries out one command line and resolves to the exit code. Never rejects: errors are printed. */
 export async function runCli(
@@ -47,15 +47,11 @@ async function dispatchLine(
     output.result({ commands }, () => formatOverview(rows, output.style, output.columns()));
     return first === undefined ? EXIT_CODES.usage : EXIT_CODES.finished;
   }
-  const words = args.slice(
-    0,
-    args.findIndex((word) => word.startsWith('-')) === -1
-      ? 2
-      : Math.min(
-          2,
-          args.findIndex((word) => word.startsWith('-')),
-        ),
-  );
+  const firstOption = args.findIndex((word) => word.startsWith('-'));
+  const words = args.slice(0, firstOption === -1 ? 2 : Math.min(2, firstOption));
+  const isHelpOfGroup =
+    words.length === 1 && /^(--help|-h)$/.test(args[1] ?? '') && findGroup(first, rows).length > 0;
+  if (isHelpOfGroup) return await dispatchLine(['help', first, ...args.slice(2)], rows, output);
   const { row, used } = matchCommand(words.length === 0 ? [first] : words, rows);
   const { command } = await row.load();
   const parsed = parseCommandLine(row.name, command, args.slice(used));

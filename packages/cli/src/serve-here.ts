@@ -2,8 +2,10 @@
 import { serveProject, type ServedProject } from '@caisson/engine';
 import { BusTopic, definedOnly, type StopOrder } from '@caisson/protocol';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { listBlocked } from './format-residents.ts';
 import { cutToWidth, formatDuration, nameFailure } from './format-values.ts';
 import type { Output } from './output.ts';
+import { line } from './painted.ts';
 import { printWarnings } from './print-warnings.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { VERSION } from './version.ts';
@@ -45,8 +47,9 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
 /** One line when it serves, and for each start and end of a run. */
 function report({ caisson, status }: ServedProject, output: Output): void {
   printWarnings(caisson, output);
-  const { pid, projectRoot, socket } = status();
+  const { pid, projectRoot, socket, residents } = status();
   say(output, `Serving ${projectRoot} (pid ${pid}, ${socket}). To end it: Ctrl-C or caisson down.`);
+  for (const text of listBlocked(residents)) output.note(line`warning: residents: ${text}`);
   output.event({ type: 'daemon.serving', ...status() });
   caisson.bus.on(BusTopic.RUN_STARTED, ({ runId, attempt, runtime, task }) => {
     const again = attempt > 1 ? `, attempt ${attempt}` : '';

@@ -34,7 +34,13 @@ export const residentEvents = {
     version: 1,
     durable: false,
     summary: 'A worker of a resident is ready.',
-    data: z.object({ key: ResidentKey, resident: z.string(), startMs: z.number() }),
+    data: z.object({
+      key: ResidentKey,
+      resident: z.string(),
+      startMs: z.number(),
+      /** Whether it takes over from one that has the old version of its files or settings. */
+      isNewVersion: z.optional(z.boolean()),
+    }),
   },
   'resident.ended': {
     version: 1,

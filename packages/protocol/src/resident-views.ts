@@ -35,6 +35,8 @@ export const ResidentView = z.object({
   unenforced: z.optional(z.string()),
   /** Why a file could not be loaded, by name. */
   problems: z.optional(z.record(z.string(), z.string())),
+  /** How it ended the last time before it was blocked. */
+  blockReason: z.optional(z.string()),
   lastEnding: z.optional(z.object({ ...ResidentEnding.shape, at: Timestamp })),
 });
 export type ResidentView = z.infer<typeof ResidentView>;
@@ -53,6 +55,8 @@ export const SenseView = z.object({
   lastComputeAt: z.optional(Timestamp),
   lastDurationMs: z.optional(z.number()),
   lastProblem: z.optional(z.string()),
+  /** Why its file, as it is now, could not be loaded; an older version may be at work. */
+  problem: z.optional(z.string()),
   nextAt: z.optional(Timestamp),
 });
 export type SenseView = z.infer<typeof SenseView>;

@@ -93,7 +93,10 @@ function sumDurationParts(text: string): number | null {
 /** A setting's value as a person writes it: `5m` and `4g` where the key is a time or a size. */
 export function formatSetting(key: string, value: unknown): string {
   if (value === null) return '-';
-  if (typeof value === 'number' && /(timeout|grace|deadline|unreachable|within|age)$/i.test(key))
+  if (
+    typeof value === 'number' &&
+    /(timeout|grace|deadline|unreachable|within|age|interval|throttle)$/i.test(key)
+  )
     return formatDuration(value);
   if (typeof value === 'number' && /\.(memory|disk|spool|trash|home|tmp|capture|captureFile)$/.test(key))
     return formatSize(value);

@@ -1,4 +1,4 @@
-import { readHostEnvironment, type Caisson } from '@caisson/engine';
+import { findDaemon, readHostEnvironment, type Caisson } from '@caisson/engine';
 import { CaissonError } from '@caisson/protocol';
 import { answerRun } from '../answer-run.ts';
 import { defineCommand } from '../command.ts';
@@ -34,8 +34,9 @@ export const command = defineCommand({
       warnUnoffered(asked, answer, output);
       if (asked?.runId.startsWith('thread_') === true) {
         await caisson.answer(question, answer);
+        const isServed = (await findDaemon({ stateDir: options['state-dir'] })).kind !== 'none';
         output.result({ questionId: question, threadId: asked.runId }, () => [
-          `answered: ${asked.runId} goes on`,
+          `answered: ${asked.runId} goes on${isServed ? '' : ' with the next daemon (caisson up -d)'}`,
         ]);
         return EXIT_CODES.finished;
       }

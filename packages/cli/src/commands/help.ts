@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { describeCommand, formatCommandHelp, formatOverview } from '../help-text.ts';
-import { matchCommand } from '../parse-command-line.ts';
+import { describeCommand, formatCommandHelp, formatGroup, formatOverview } from '../help-text.ts';
+import { findGroup, matchCommand } from '../parse-command-line.ts';
 
 export const command = defineCommand({
   usage: '[COMMAND]',
@@ -15,6 +15,13 @@ export const command = defineCommand({
     if (positionals.length === 0) {
       const commands = rows.map(({ name, summary }) => ({ name, summary }));
       output.result({ commands }, () => formatOverview(rows, output.style, output.columns()));
+      return EXIT_CODES.finished;
+    }
+    const [first = '', second] = positionals;
+    const group = second === undefined ? findGroup(first, rows) : [];
+    if (group.length > 0) {
+      const commands = group.map(({ name, summary }) => ({ name, summary }));
+      output.result({ commands }, () => formatGroup(first, group, output.style, output.columns()));
       return EXIT_CODES.finished;
     }
     const { row } = matchCommand(positionals, rows);

@@ -53,23 +53,29 @@ export const command = defineCommand({
     const config = await loadConfig({ flags: { state: options['state-dir'] } });
     const file = join(config.projectRoot, CONFIG_FILE_NAME);
     const files = filesOf(options.with);
-    for (const path of [CONFIG_FILE_NAME, ...Object.keys(files)])
-      if (!options['dry-run']) refuseExisting(join(config.projectRoot, path), config);
+    const isThere = isFile(file);
+    const isExtended = isThere && options.with !== undefined;
+    if (!options['dry-run']) {
+      refuseMisnamed(config);
+      if (isThere && !isExtended) throw refuseWritten(file);
+      for (const path of Object.keys(files))
+        if (isFile(join(config.projectRoot, path))) throw refuseCode(path);
+    }
     if (options.runtime !== undefined) refuseUnknown(options.runtime, config);
     const found = await inspectProject(config, getCurrentFolder());
-    const own = composeConfig(found, options.runtime);
+    const own = isExtended ? null : composeConfig(found, options.runtime);
     const text = options.with === undefined ? own : [own, RESIDENT_KEYS].filter(isText).join('\n');
     const isWritten = text !== null && !options['dry-run'];
-    if (isWritten) await writeNew(file, text);
+    if (isWritten && !isExtended) await writeNew(file, text);
     for (const [path, code] of isWritten ? Object.entries(files) : [])
       await writeNew(join(config.projectRoot, path), code);
     const runtime = chooseUsual(found, options.runtime);
     const isServed =
       options.with !== undefined && (await findDaemon({ stateDir: options['state-dir'] })).kind === 'answers';
-    output.result({ file, isWritten, text, files, runtime, found }, () => [
+    output.result({ file, isThere, isWritten: isWritten && !isThere, text, files, runtime, found }, () => [
       ...formatFound(found, output.style, output.wrapColumns()),
       '',
-      ...describeFile(file, text, isWritten),
+      ...describeFile(file, text, { isThere, isExtended, isWritten }),
       ...describeFiles(files, { isWritten, isServed, tests: found.repository.tests }),
       ...describeNext(found, runtime),
     ]);
@@ -77,8 +83,21 @@ export const command = defineCommand({
   },
 });
 
-function describeFile(file: string, text: string | null, isWritten: boolean): Lines {
+interface FileNews {
+  readonly isThere: boolean;
+  /** A person adds the lines: a file of theirs is never changed. */
+  readonly isExtended: boolean;
+  readonly isWritten: boolean;
+}
+
+function describeFile(
+  file: string,
+  text: string | null,
+  { isThere, isExtended, isWritten }: FileNews,
+): Lines {
   if (text === null) return [`No ${CONFIG_FILE_NAME} is needed: the defaults fit what was found.`];
+  if (isExtended) return [`Add to ${file}, which is left as it is:`, ...indent(text)];
+  if (isThere) return [`${file} exists and is left as it is. Without it there would be:`, ...indent(text)];
   return isWritten ? [`Wrote ${file}:`, ...indent(text)] : [`Would write ${file}:`, ...indent(text)];
 }
 
@@ -123,11 +142,17 @@ const indent = (text: string): Lines => [
   '',
 ];
 
-function refuseExisting(file: string, { projectRoot }: ResolvedConfig): void {
+function refuseMisnamed({ projectRoot }: ResolvedConfig): void {
   const misnamed = describeMisnamedConfig(projectRoot, getCurrentFolder());
   if (misnamed !== null) throw new UsageError(misnamed);
-  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw refuseWritten(file);
 }
+
+const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+const refuseCode = (path: string): UsageError =>
+  new UsageError(`${path} exists already and was left as it is.`, {
+    remedy: 'Move it away; or declare it in caisson.yaml (guide: docs/guides/residents.md).',
+  });
 
 function refuseUnknown(name: string, { runtimes, folders }: ResolvedConfig): void {
   const known = locateRuntimes({ env: readHostEnvironment(), home: folders.home, runtimes });

@@ -1,5 +1,5 @@
 import { inspectTrust, isAgreed, reloadDaemon, TrustRequiredError } from '@caisson/engine';
-import { CaissonError, type ReloadReport } from '@caisson/protocol';
+import { CaissonError, formatSetting, type ReloadReport } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Lines } from '../painted.ts';
@@ -36,11 +36,17 @@ const AT_ONCE = /^(?:senses|workflows|schedules)(?:\.|$)/;
 
 function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines {
   if (changes.length + residents.length === 0) return ['Nothing has changed.'];
-  const changed = changes.map((change) => `${change.key}: ${show(change.previous)} → ${show(change.new)}`);
+  const changed = changes.map(
+    (change) => `${change.key}: ${show(change.key, change.previous)} → ${show(change.key, change.new)}`,
+  );
+  const schedules = changes
+    .filter(({ key }) => key.startsWith('schedules.'))
+    .map(({ key }) => key.split('.').slice(0, 2).join('.'));
+  const atOnce = [...new Set([...residents, ...schedules])];
   const later = changes.filter(({ key }) => !AT_ONCE.test(key) && !needsRestart.includes(key));
   const lines = [
     ...changed,
-    ...(residents.length === 0 ? [] : [`Changed at once: ${residents.join(', ')}.`]),
+    ...(atOnce.length === 0 ? [] : [`Changed at once: ${atOnce.join(', ')}.`]),
     ...(later.length === 0 ? [] : [`For the next run: ${later.map(({ key }) => key).join(', ')}.`]),
   ];
   if (needsRestart.length === 0) return lines;
@@ -51,6 +57,6 @@ function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines 
   ];
 }
 
-function show(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+function show(key: string, value: unknown): string {
+  return formatSetting(key, value ?? null);
 }

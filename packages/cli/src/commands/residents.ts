@@ -1,5 +1,6 @@
 /** `caisson residents list|reset|drain|restart`. */
 import type { Caisson } from '@caisson/engine';
+import type { ResidentView } from '@caisson/protocol';
 import { defineCommand, type Command, type Example } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatResidents } from '../format-residents.ts';
@@ -25,7 +26,9 @@ export const list = defineCommand({
 
 type Verb = 'reset' | 'drain' | 'restart';
 
-function keyCommand(verb: Verb, done: string, about: string, example: Example): Command {
+type Done = (before: ResidentView['state'] | undefined) => string;
+
+function keyCommand(verb: Verb, done: Done, about: string, example: Example): Command {
   return defineCommand({
     usage: 'KEY',
     about: `${about}\nKEY is senses.GROUP or workflow.NAME; the name of a sense or workflow means its key.`,
@@ -36,9 +39,11 @@ function keyCommand(verb: Verb, done: string, about: string, example: Example): 
       withCaisson(
         options['state-dir'],
         async ({ residents }: Caisson) => {
-          const [resident = ''] = positionals;
-          await residents[verb](resident);
-          output.result({ resident, outcome: verb }, () => [`${resident} ${done}`]);
+          const [given = ''] = positionals;
+          const before = findNamed(await residents.list(), given);
+          await residents[verb](given);
+          const resident = before?.key ?? given;
+          output.result({ resident, outcome: verb }, () => [`${resident} ${done(before?.state)}`]);
           return EXIT_CODES.finished;
         },
         output,
@@ -46,21 +51,30 @@ function keyCommand(verb: Verb, done: string, about: string, example: Example): 
   });
 }
 
+/** What a key, a sense, a group or a workflow names. */
+function findNamed(residents: readonly ResidentView[], given: string): ResidentView | undefined {
+  const keys = [given, `senses.${given}`, `workflow.${given}`];
+  return residents.find(({ key, serves }) => serves.includes(given) || keys.includes(key));
+}
+
 export const reset = keyCommand(
   'reset',
-  'may work again',
+  (before) =>
+    before === 'blocked' || before === 'unloadable'
+      ? 'may work again'
+      : 'was not blocked; its crashes are forgotten',
   'Lets a resident work again that is blocked, or whose file could not be loaded.',
   { line: 'caisson residents reset senses.ci', says: 'After its code was corrected.' },
 );
 export const drain = keyCommand(
   'drain',
-  'has finished what it did; what comes next gets a fresh worker',
+  () => 'has finished what it did; what comes next gets a fresh worker',
   'Lets its worker finish what it does, waits for that, and ends it. What comes next gets a fresh one.',
   { line: 'caisson residents drain workflow.fix-build', says: 'A fresh worker, and nothing is lost.' },
 );
 export const restart = keyCommand(
   'restart',
-  'is started again',
+  () => 'is started again',
   'Ends its worker now and starts it again: a compute is repeated, a thread goes on from its recorded steps. One that is\nblocked is refused: reset it.',
   { line: 'caisson residents restart senses.ci', says: 'When it hangs.' },
 );

@@ -17,7 +17,8 @@ export const command = defineCommand({
   ],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async ({ residents, config }) => {
-      const schedules = await residents.schedules();
+      const found = await residents.schedules();
+      const schedules = found.toSorted((one, other) => (one.name < other.name ? -1 : 1));
       const isDeclared = Object.keys(config.schedules).length > 0;
       output.result(schedules, () =>
         formatSchedules(schedules, { style: output.style, columns: output.wrapColumns(), isDeclared }),

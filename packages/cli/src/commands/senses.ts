@@ -3,6 +3,7 @@ import { UsageError } from '../usage-error.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSense, formatSenses } from '../format-residents.ts';
+import { findCause } from '../find-cause.ts';
 import { formatDuration } from '../format-values.ts';
 import { textLines } from '../painted.ts';
 import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
@@ -52,11 +53,15 @@ export const trigger = defineCommand({
     withCaisson(
       options['state-dir'],
       async ({ residents }) => {
-        const outcome = await residents.trigger(positionals[0] ?? '');
+        const [name = ''] = positionals;
+        const outcome = await residents.trigger(name);
+        const problem = (await residents.senses()).find((one) => one.name === name)?.problem;
+        if (problem !== undefined && outcome.failure === undefined)
+          output.note(`warning: the old version computed; the new one does not load: ${findCause(problem)}`);
         const { durationMs, signals, failure } = outcome;
         output.result(outcome, () => [
           failure === undefined
-            ? `computed in ${formatDuration(durationMs)}, ${signals.length} signals`
+            ? `computed in ${formatDuration(durationMs)}, ${signals.length} ${signals.length === 1 ? 'signal' : 'signals'}`
             : `failed after ${formatDuration(durationMs)} (${failure.kind}):`,
           ...(failure === undefined ? [] : textLines(failure.detail)),
           ...signals.flatMap(({ name, payload }) => textLines(`${name} ${JSON.stringify(payload) ?? ''}`)),

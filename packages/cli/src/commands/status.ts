@@ -2,7 +2,7 @@ import { findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/eng
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { summariseResidents } from '../format-residents.ts';
+import { listBlocked, summariseResidents } from '../format-residents.ts';
 import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
 import { line, textLines, type Line, type Lines, type Style } from '../painted.ts';
 
@@ -75,7 +75,11 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
     ['runs', `${status.running} running, ${status.queued} queued${describeLimit(status)}`],
     ...summariseResidents(status),
   ];
-  return [...rows.map(([name, value]) => line`${bold(name.padEnd(9))} ${value}`), ...listRuns(status)];
+  return [
+    ...rows.map(([name, value]) => line`${bold(name.padEnd(9))} ${value}`),
+    ...listBlocked(status.residents),
+    ...listRuns(status),
+  ];
 }
 
 function describeLimit({ concurrency }: DaemonStatus): string {

@@ -1,7 +1,9 @@
 import { describeUnit, endForNext, startDaemon, type ReplacedDaemon } from '@caisson/engine';
-import type { DaemonStatus } from '@caisson/protocol';
+import { definedOnly, type DaemonStatus } from '@caisson/protocol';
+import { usesDaemon } from '../daemon-choice.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { listBlocked } from '../format-residents.ts';
 import { textLines, type Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { agreeFirst } from '../with-caisson.ts';
@@ -46,6 +48,7 @@ export const command = defineCommand({
     const { detach, replace, 'print-unit': printUnit, 'state-dir': stateDir } = options;
     if ((detach || replace) && printUnit)
       throw new UsageError('--print-unit starts nothing', { remedy: 'Use it alone.' });
+    if (!usesDaemon()) throw new UsageError('--no-daemon starts none', { remedy: 'Leave it out.' });
     const entry = process.argv[1] ?? '';
     if (printUnit) {
       const unit = await describeUnit({ entry, stateDir });
@@ -53,18 +56,18 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }
     await agreeFirst(stateDir, output);
-    if (replace) {
-      const replaced = await endForNext({ stateDir });
-      if (replaced !== null)
-        output.note(`note: ended ${replaced.daemon}${describeRunning(replaced)}${describeQueued(replaced)}`);
-    }
+    const replaced = replace ? await endForNext({ stateDir }) : null;
+    if (replaced !== null)
+      output.note(`note: ended ${replaced.daemon}${describeRunning(replaced)}${describeQueued(replaced)}`);
     if (detach) {
       const status = await startDaemon({
         entry,
         stateDir,
         onSlow: (log) => output.note(`note: the daemon is still starting; what it does: ${log}`),
       });
-      output.result(status, () => describeStarted(status));
+      output.result({ ...status, ...definedOnly({ replaced: replaced ?? undefined }) }, () =>
+        describeStarted(status),
+      );
       return EXIT_CODES.finished;
     }
     const { serveHere } = await import('../serve-here.ts');
@@ -87,9 +90,10 @@ function describeQueued({ queued }: ReplacedDaemon): string {
     : `; ${queued} runs that had no agent yet were stopped (caisson retry starts them again)`;
 }
 
-function describeStarted({ pid, log, projectRoot }: DaemonStatus): Lines {
+function describeStarted({ pid, log, projectRoot, residents }: DaemonStatus): Lines {
   return [
     `Serving ${projectRoot} in the background (pid ${pid}). To end it: caisson down.`,
     ...(log === null ? [] : [`Log: ${log}`]),
+    ...listBlocked(residents),
   ];
 }

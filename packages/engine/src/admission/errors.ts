@@ -28,7 +28,9 @@ export class RunNotFoundError extends CaissonError {
       remedy:
         runId === 'latest'
           ? 'Start one: caisson run. What happens from now on shows caisson logs --all -f.'
-          : 'caisson runs lists the runs of this project.',
+          : runId.startsWith('thread_')
+            ? `That is a thread: caisson threads show ${runId}`
+            : 'caisson runs lists the runs of this project.',
     });
   }
 }

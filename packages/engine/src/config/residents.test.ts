@@ -212,11 +212,13 @@ test('folders of the project and beside it may be granted, and one folder to sev
   ]);
 });
 
-test('the question names the folders that it may write to', async () => {
-  const { root } = makeProject('senses:\n  a: { file: a.ts, interval: 1s, write: [out, /srv/b] }\n');
+test('the question names the folders that it may write to, and the addresses that it may reach', async () => {
+  const { root } = makeProject(
+    'senses:\n  a: { file: a.ts, interval: 1s, write: [out, /srv/b], hosts: ["127.0.0.1:18811"] }\n',
+  );
   const { asked } = await loadConfig({ cwd: root, env: ENV });
   const [line] = await describeAsks(root, asked.asks);
-  expect(line?.meaning).toMatch(/; it may write to out, \/srv\/b$/);
+  expect(line?.meaning).toMatch(/; it may write to out, \/srv\/b; it may reach 127\.0\.0\.1:18811$/);
 });
 
 test('a link that leaves the project is refused, one inside is not', async () => {

@@ -121,7 +121,10 @@ async function readLedger(config: ResolvedConfig): Promise<DaemonStanding> {
 
 /** The status of the daemon; throws NoDaemonError, or DaemonSilentError with what to do about it. */
 export async function requireDaemon(place: DaemonPlace = {}): Promise<DaemonStatus> {
-  const standing = await findDaemon(place);
+  return requireAnswer(await findDaemon(place));
+}
+
+export function requireAnswer(standing: DaemonStanding): DaemonStatus {
   if (standing.kind === 'answers') return standing.status;
   if (standing.kind === 'foreign') throw new OtherDaemonError(standing.identity);
   if (standing.kind === 'none')

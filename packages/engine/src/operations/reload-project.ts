@@ -1,6 +1,9 @@
 /** What `caisson reload` does in a daemon: the configuration is read again, and what has changed is reported. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { ReloadReport } from '@caisson/protocol';
 import type { OpenedHost } from '../composition/open-here.ts';
+import type { ResolvedConfig } from '../config/index.ts';
 import type { SystemdNotifier } from '../daemon/index.ts';
 import type { DaemonFace } from './daemon-face.ts';
 import type { ServedResidents } from './serve-residents.ts';
@@ -31,17 +34,31 @@ export async function reloadProject(
   const problem = face.renew(); // also where the configuration cannot be read
   try {
     let replaced: readonly string[] = [];
-    const changes = await reloadConfig(async (next) => void (replaced = await residents.reload(next)));
+    let missing: readonly string[] = [];
+    const changes = await reloadConfig(async (next) => {
+      replaced = await residents.reload(next);
+      missing = listMissing(next);
+    });
+    const warnings = [...(problem === null ? [] : [problem]), ...missing];
     const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
     return {
       changes: [...changes],
       needsRestart,
       ...(replaced.length === 0 ? {} : { residents: [...replaced] }),
-      ...(problem === null ? {} : { warnings: [problem] }),
+      ...(warnings.length === 0 ? {} : { warnings }),
     };
   } finally {
     notifier.ready();
   }
+}
+
+/** They are declared all the same: a file may come later. */
+function listMissing({ projectRoot, senses, workflows }: ResolvedConfig): string[] {
+  return Object.entries({ senses, workflows }).flatMap(([kind, members]) =>
+    Object.values(members)
+      .filter(({ file }) => !existsSync(file))
+      .map(({ name, file }) => `${kind}.${name}: there is no file ${relative(projectRoot, file)}`),
+  );
 }
 
 function isOpenedWith(key: string): boolean {

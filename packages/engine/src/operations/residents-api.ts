@@ -3,6 +3,7 @@ import type { ResidentsApi } from '../caisson-contract.ts';
 import { listSchedules, NoDaemonError } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import { readSchedules } from './describe-schedule.ts';
+import { findDaemonOf, requireAnswer } from './find-daemon.ts';
 import { findResidentKey } from './find-resident.ts';
 import { followResidentLog } from './follow-resident-log.ts';
 import { requireThread, resolveThreadId } from './read-threads.ts';
@@ -24,12 +25,17 @@ export function createResidentReader(
 }
 
 export function createResidentsApi(engine: Engine): ResidentsApi {
-  const refuse = (): Promise<never> =>
-    Promise.reject(
-      new NoDaemonError('no daemon serves this project, and only a daemon has residents', {
-        remedy: 'Start one: caisson up -d.',
-      }),
+  /** Also where there is a daemon, and this process goes on without it. */
+  const refuse = async (): Promise<never> => {
+    const { pid } = requireAnswer(await findDaemonOf(engine.config));
+    throw new NoDaemonError(
+      `only the daemon of this project (pid ${pid}) has residents, and it is not asked`,
+      {
+        remedy:
+          'Leave out --no-daemon and CAISSON_NO_DAEMON. Where it has another version: caisson up -d --replace.',
+      },
     );
+  };
   return {
     ...createResidentReader(engine),
     senses: refuse,

@@ -10,8 +10,25 @@ export function describeProblems(problems: Problems): GuestFailure {
   return { kind: 'invalid', detail: detail.slice(0, MAX_DETAIL) };
 }
 
-export function describeEnding({ why, detail }: Pick<ResidentEnding, 'why' | 'detail'>): string {
+/** Why the worker that tried to load them ended. */
+export function describeRefusal(problems: Problems): string {
+  return `it does not load: ${describeProblems(problems).detail}`.slice(0, MAX_DETAIL);
+}
+
+export type EndReason = Pick<ResidentEnding, 'why' | 'detail'>;
+
+export function describeEnding({ why, detail }: EndReason): string {
   return `${why}: ${detail}`.slice(0, MAX_DETAIL);
+}
+
+/** The reason of its host, which killed it or asked it to stop, before its own words. */
+export function explainEnding(
+  ending: ResidentEnding,
+  killed: EndReason | null,
+  stopDetail: string | undefined,
+): ResidentEnding {
+  if (killed !== null) return { ...ending, ...killed };
+  return ending.why === 'stopped' ? { ...ending, detail: stopDetail ?? ending.detail } : ending;
 }
 
 export function describeFailedStart(error: unknown): ResidentEnding {

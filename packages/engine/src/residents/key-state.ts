@@ -22,7 +22,7 @@ export interface Key {
 
 /** What a key reports; the runtime records it. */
 export interface KeyReports {
-  started(key: Key, worker: LiveWorker): void;
+  started(key: Key, worker: LiveWorker, how: { readonly isNewVersion: boolean }): void;
   reported(key: Key, ...line: Parameters<LiveWorkerListener['onReport']>): void;
   ended(key: Key, worker: LiveWorker, ending: ResidentEnding): void;
   blocked(key: Key, ending: ResidentEnding): void;

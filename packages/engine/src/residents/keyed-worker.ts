@@ -2,7 +2,7 @@
 import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
 import { SlidingWindow } from './sliding-window.ts';
-import { describeEnding, type Problems } from './describe-problems.ts';
+import { describeEnding, describeRefusal, type Problems } from './describe-problems.ts';
 import {
   endWorkers,
   findRefusal,
@@ -182,8 +182,8 @@ export class KeyedWorker {
     this.#goOn();
   }
 
-  #serveWith(worker: LiveWorker): void {
-    this.#rooms.reports.started(this, worker);
+  #serveWith(worker: LiveWorker, how = { isNewVersion: false }): void {
+    this.#rooms.reports.started(this, worker, how);
     this.state = { kind: 'ready', worker };
     this.#submitAgain();
   }
@@ -196,7 +196,7 @@ export class KeyedWorker {
   #refuseAll(worker: LiveWorker): void {
     const { problems, plan } = worker;
     this.#succession.leave(worker);
-    worker.kill();
+    worker.kill(describeRefusal(problems));
     this.state = plan.digest === this.plan.digest ? { kind: 'unloadable', problems } : IDLE;
     if (this.state.kind === 'unloadable') this.#rooms.reports.refused(this, problems);
     this.#submitAgain();
@@ -207,8 +207,8 @@ export class KeyedWorker {
     const problems = this.#succession.judge(trial, old);
     if (problems !== null) return this.#rooms.reports.refused(this, problems);
     this.#succession.leave(old);
-    old?.stop(this.#rooms.limits.drainMs);
-    this.#serveWith(trial);
+    old?.stop(this.#rooms.limits.drainMs, 'a new version took its place');
+    this.#serveWith(trial, { isNewVersion: true });
   }
 
   #forget(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void {

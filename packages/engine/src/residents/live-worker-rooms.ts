@@ -6,6 +6,9 @@ import type { LiveWorker } from './live-worker.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
 import type { Work } from './work.ts';
 
+/** A start that is not wanted any more has so long to end. */
+export const START_LIMIT_MS = 5000;
+
 export interface LiveWorkerRooms {
   readonly starter: Pick<ResidentStarter, 'start'>;
   readonly clock: Clock;

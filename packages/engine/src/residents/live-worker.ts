@@ -7,17 +7,13 @@
  */
 import type { ResidentEnding, ResidentLine, ResidentOrder } from '@caisson/protocol';
 import type { ResidentPlan, ResidentProcess } from './contract.ts';
-import { describeFailedStart, type Problems } from './describe-problems.ts';
+import { describeFailedStart, explainEnding, type EndReason, type Problems } from './describe-problems.ts';
 import { DeliveredOrders } from './delivered-orders.ts';
-import type { LiveWorkerListener, LiveWorkerRooms } from './live-worker-rooms.ts';
+import { START_LIMIT_MS, type LiveWorkerListener, type LiveWorkerRooms } from './live-worker-rooms.ts';
 import { ModuleLoads } from './module-loads.ts';
 import { SentWork } from './sent-work.ts';
 import { composeOrder, type Work } from './work.ts';
 
-type Killed = Pick<ResidentEnding, 'why' | 'detail'>;
-
-/** A start that is not wanted any more has so long to end. */
-const START_LIMIT_MS = 5000;
 /** A worker that does not read has not more orders than this waiting for it. */
 const MAX_WAITING_ORDERS = 4096;
 
@@ -34,9 +30,10 @@ export class LiveWorker {
   #process: ResidentProcess | null = null;
   /** Null until it is ready. */
   #loads: ModuleLoads | null = null;
-  #killed: Killed | null = null;
+  #killed: EndReason | null = null;
   #isEndAsked = false;
   #stopOrder: ResidentOrder | null = null;
+  #stopDetail: string | undefined;
   #isOver = false;
   #quietChecks = 0;
   #idleChecks = 0;
@@ -114,8 +111,9 @@ export class LiveWorker {
   }
 
   /** Lets it finish what is under way: within the grace, or its own limit. One that is not ready has nothing to finish. */
-  stop(graceMs: number): void {
+  stop(graceMs: number, detail?: string): void {
     this.#isEndAsked = true;
+    this.#stopDetail ??= detail;
     this.#delivered.flush();
     if (this.#loads === null) return this.kill();
     // A worker of senses ends at once when it is stopped, so it is stopped when it has answered.
@@ -128,9 +126,9 @@ export class LiveWorker {
   }
 
   /** Ends it now, because its host wants so. */
-  kill(): void {
+  kill(detail = 'it was ended by its host'): void {
     this.#isEndAsked = true;
-    this.#end({ why: 'stopped', detail: 'it was ended by its host' });
+    this.#end({ why: 'stopped', detail });
   }
 
   async #live(): Promise<void> {
@@ -139,7 +137,8 @@ export class LiveWorker {
     this.#delivered.flush();
     this.#cancelCheck();
     this.#cancelStop();
-    this.#listener.onEnded(this, { ...ending, ...this.#killed }, this.#sent.take()); // LW1
+    const explained = explainEnding(ending, this.#killed, this.#stopDetail);
+    this.#listener.onEnded(this, explained, this.#sent.take()); // LW1
   }
 
   async #run(): Promise<ResidentEnding> {
@@ -154,7 +153,7 @@ export class LiveWorker {
   }
 
   /** RE5: a start that hangs is given up; a process that it makes later is ended at once. */
-  #end(why: Killed): void {
+  #end(why: EndReason): void {
     if (this.#isOver || this.#killed !== null) return;
     this.#killed = why;
     if (this.#process !== null) return this.#process.kill();
@@ -226,7 +225,7 @@ export class LiveWorker {
     this.#cancelCheck = this.#rooms.clock.setTimer(beatMs, () => {
       this.#quietChecks += 1; // LW2
       if (this.#loads === null) {
-        const end: Killed = { why: 'not-ready', detail: `it was not ready within ${readyMs} ms` };
+        const end: EndReason = { why: 'not-ready', detail: `it was not ready within ${readyMs} ms` };
         if (this.#quietChecks * beatMs >= readyMs) this.#end(end);
       } else if (this.#quietChecks >= missedBeats) {
         this.#end({ why: 'unresponsive', detail: `it was silent for ${beatMs * missedBeats} ms` });

@@ -231,9 +231,9 @@ class TimedSenses implements Senses {
     const { clock, runtime } = this.#options;
     const nextMs = clock.wallMs() + intervalDueMs - this.#nowMs();
     const nextAt = Number.isFinite(nextMs) ? new Date(nextMs).toISOString() : undefined;
-    const state = runtime.view(keyOfGroup(group))?.state ?? 'idle';
+    const { state = 'idle', problems } = runtime.view(keyOfGroup(group)) ?? {};
     const view = { name, group, file, state, on: on.map(describeTrigger), isComputing, computes, failures };
-    return { ...view, ...last, ...definedOnly({ intervalMs, nextAt }) };
+    return { ...view, ...last, ...definedOnly({ intervalMs, nextAt, problem: problems?.[name] }) };
   }
 
   #nowMs(): number {

@@ -9,7 +9,7 @@ const idsOf = (guest: FakeGuest | undefined): string[] =>
   (guest?.orders ?? []).flatMap((order) => (order.kind === 'compute' ? [order.id] : []));
 
 test('a changed plan gets the new work when it is ready, and the old worker finishes what is under way', async () => {
-  const { runtime, starter, compute } = openRuntime({ script: (guest) => guest.ready() });
+  const { runtime, starter, compute, events } = openRuntime({ script: (guest) => guest.ready() });
   runtime.declare(planOf(SENSES, ['a', 'b']), kept);
   const first = compute(SENSES, 'a');
   await settle();
@@ -25,6 +25,11 @@ test('a changed plan gets the new work when it is ready, and the old worker fini
   expect([await first, await second]).toEqual([answered, answered]);
   await settle();
   expect([old?.isOver, next?.isOver]).toEqual([true, false]);
+  expect(events.map(({ type, data }) => [type, data])).toMatchObject([
+    ['resident.started', {}],
+    ['resident.started', { isNewVersion: true }],
+    ['resident.ended', { why: 'stopped', detail: 'a new version took its place' }],
+  ]);
 });
 
 test('a plan that is not changed replaces nothing', async () => {
@@ -37,7 +42,7 @@ test('a plan that is not changed replaces nothing', async () => {
 });
 
 test('a changed file that does not load leaves the old version at work, says so, and is not tried again', async () => {
-  const { runtime, starter, compute, warnings } = openRuntime({
+  const { runtime, starter, compute, warnings, events } = openRuntime({
     script(guest) {
       if (guest.plan.digest !== 'broken') return beGood(guest);
       guest.ready({ a: 'Unexpected token' });
@@ -58,6 +63,10 @@ test('a changed file that does not load leaves the old version at work, says so,
     problems: { a: 'Unexpected token' },
   });
   expect(warnings).toEqual(['the old version of senses.ci goes on: a: Unexpected token']);
+  expect(events.at(-1)).toMatchObject({
+    type: 'resident.ended',
+    data: { why: 'stopped', detail: 'it does not load: a: Unexpected token' },
+  });
   runtime.declare(planOf(SENSES, ['a', 'b'], 'fixed'), kept);
   await settle();
   expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', pid: 1003 });

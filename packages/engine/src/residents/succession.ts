@@ -8,7 +8,7 @@
  */
 import type { ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
-import { describeEnding, type Problems } from './describe-problems.ts';
+import { describeEnding, describeRefusal, type Problems } from './describe-problems.ts';
 import type { LiveWorker } from './live-worker.ts';
 
 const NONE: Problems = new Map();
@@ -56,7 +56,7 @@ export class Succession {
       return null;
     }
     this.#refused = { digest: trial.plan.digest, problems: broken };
-    trial.kill();
+    trial.kill(describeRefusal(broken));
     return broken;
   }
 

@@ -6,7 +6,7 @@ import { openRuntime, planOf, settle } from './fixtures/open-runtime.ts';
 
 const SENSES = 'senses.ci';
 const FLOW = 'workflow.fix';
-const TRIED_AGAIN = ` (tried again when its files change, or by caisson residents reset ${FLOW})`;
+const TRIED_AGAIN = `\n(tried again when its files change, or by caisson residents reset ${FLOW})`;
 const kept = { isKept: true };
 const onDemand = { isKept: false };
 const answered = { durationMs: 1, signals: [] };
@@ -166,7 +166,7 @@ test('the crash limit is that of the plan, also of a changed one; a key is start
 });
 
 test('five crashes in a minute block a key until a person resets it, whatever was ready between them', async () => {
-  const { runtime, starter, compute, advance, ledger, recorder, open } = openRuntime();
+  const { runtime, starter, compute, advance, ledger, recorder, open, warnings } = openRuntime();
   runtime.declare(planOf(SENSES, ['a']), kept);
   for (let crash = 0; crash < 5; crash += 1) {
     expect(await compute(SENSES, 'a')).toEqual(answered);
@@ -189,7 +189,8 @@ test('five crashes in a minute block a key until a person resets it, whatever wa
 
   const next = open();
   next.declare(planOf(SENSES, ['a']), kept);
-  expect(next.view(SENSES)?.state).toBe('blocked');
+  expect(next.view(SENSES)).toMatchObject({ state: 'blocked', blockReason: 'exited: code 1' });
+  expect(warnings.length).toBe(1);
   expect([await runtime.reset(SENSES), await runtime.reset('senses.other')]).toEqual([true, false]);
   expect(blocks()).toEqual([block, { key: SENSES }]);
   expect(runtime.view(SENSES)).toMatchObject({ state: 'idle', crashes: 0 });
@@ -202,7 +203,9 @@ test('work that waits for a worker fails when its key is blocked', async () => {
   const outcome = compute(SENSES, 'a');
   for (let second = 0; second < 6; second += 1) await advance(1000);
   expect((await outcome).failure?.kind).toBe('crashed');
-  expect([runtime.view(SENSES)?.state, warnings]).toEqual(['blocked', []]);
+  const said =
+    'senses.ci is blocked (exited: code 1). So that it works again: caisson residents reset senses.ci';
+  expect([runtime.view(SENSES)?.state, warnings]).toEqual(['blocked', [said]]);
 });
 
 test('a worker that is not ready in time is ended from outside, also if it prints', async () => {

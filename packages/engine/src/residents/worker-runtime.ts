@@ -39,9 +39,15 @@ class KeyedRuntime implements WorkerRuntime {
   readonly #keys = new Map<string, KeyedWorker>();
   readonly #endings = new Map<string, NonNullable<ResidentView['lastEnding']>>();
   readonly #reports: KeyReports = {
-    started: ({ plan: { key } }, { process, startedMs }) => {
+    started: ({ plan: { key } }, { process, startedMs }, { isNewVersion }) => {
       const startMs = this.#options.clock.monotonicMs() - startedMs;
-      this.#record.publish('resident.started', { key, resident: process?.resident ?? '', startMs }, 0);
+      const said = {
+        key,
+        resident: process?.resident ?? '',
+        startMs,
+        ...(isNewVersion ? { isNewVersion } : {}),
+      };
+      this.#record.publish('resident.started', said, 0);
     },
     reported: (key, line) =>
       line.kind === 'undelivered' ? this.#passOn(key, line) : this.#reportLog(key, line),
@@ -51,7 +57,7 @@ class KeyedRuntime implements WorkerRuntime {
       const isHeld = state.kind === 'unloadable';
       const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
       const remedy = isHeld
-        ? ` (tried again when its files change, or by caisson residents reset ${key})`
+        ? `\n(tried again when its files change, or by caisson residents reset ${key})`
         : '';
       this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
     },
@@ -174,6 +180,7 @@ class KeyedRuntime implements WorkerRuntime {
         readySince: worker?.readySince,
         memoryBytes: worker?.memoryBytes,
         unenforced: worker?.process?.unenforced ?? undefined,
+        blockReason: state.kind === 'blocked' ? state.detail : undefined,
         lastEnding: this.#endings.get(plan.key),
       }),
       ...(problems.size === 0 ? {} : { problems: Object.fromEntries(problems) }),
@@ -215,6 +222,9 @@ class KeyedRuntime implements WorkerRuntime {
       'resident.blocked',
       { key, crashes: blocked.countCrashes(), windowMs, detail },
       NO_ATTEMPT,
+    );
+    this.#options.warn(
+      `${key} is blocked (${detail}). So that it works again: caisson residents reset ${key}`,
     );
     this.#blocks.set(key, detail);
     try {

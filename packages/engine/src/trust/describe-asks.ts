@@ -59,7 +59,7 @@ export async function describeAsks(projectRoot: string, asks: readonly Ask[]): P
       return {
         key,
         value: formatSetting(key, value),
-        meaning: [describeKey(key), describeWrites(key, value), ...secrets.map(describeRef)]
+        meaning: [describeKey(key), ...describeGrants(key, value), ...secrets.map(describeRef)]
           .filter((text) => text !== '')
           .join('; '),
         files: await digestNamedFiles(projectRoot, path, value),
@@ -80,9 +80,15 @@ function describeKey(key: string): string {
   return MEANINGS.find(([pattern]) => pattern.test(key))?.[1] ?? '';
 }
 
-function describeWrites(key: string, value: unknown): string {
-  const folders = /^(senses|workflows)\./.test(key) && isRecord(value) ? value['write'] : undefined;
-  return Array.isArray(folders) && folders.length > 0 ? `it may write to ${folders.join(', ')}` : '';
+function describeGrants(key: string, value: unknown): string[] {
+  if (!/^(senses|workflows)\./.test(key) || !isRecord(value)) return [];
+  const grants = [
+    ['write to', value['write']],
+    ['reach', value['hosts']],
+  ] as const;
+  return grants.flatMap(([what, names]) =>
+    Array.isArray(names) && names.length > 0 ? [`it may ${what} ${names.join(', ')}`] : [],
+  );
 }
 
 function describeRef(ref: string): string {
