@@ -8,6 +8,9 @@ import { createProgramDigests } from './digest-program.ts';
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+/** A program that is large enough to be remembered. */
+const large = (text: string): string => text.padEnd(4 * 1024 * 1024);
+
 function openDigests() {
   const folder = mkdtempSync(join(tmpdir(), 'digest-program-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -24,32 +27,34 @@ function openDigests() {
   return { folder, program, write, open, digests, digestNow };
 }
 
-test('a program is read once, for all projects of its user, and again when it changed', async () => {
+test('a large program is read once, for all projects of its user, and again when it changed', async () => {
   const { folder, program, write, open, digestNow } = openDigests();
-  write('one');
-  expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(Array(2).fill(digestOf('one')));
+  write(large('one'));
+  expect(await Promise.all([digestNow(program), digestNow(program)])).toEqual(
+    Array(2).fill(digestOf(large('one'))),
+  );
   const { state } = (await describeProgram(program, '')) ?? {};
   const memory = resolveProgramMemory(folder, 'program-digests.json');
-  expect(memory.recall(program, state ?? '')).toBe(digestOf('one'));
+  expect(memory.recall(program, state ?? '')).toBe(digestOf(large('one')));
   memory.remember(program, state ?? '', 'remembered');
   expect(await open().find(program, '', state ?? '')).toBe('remembered');
-  write('two more');
-  expect(await digestNow(program)).toBe(digestOf('two more'));
+  write(large('two more'));
+  expect(await digestNow(program)).toBe(digestOf(large('two more')));
 });
 
 test('of a program that was started the digest is there before it is asked for', async () => {
   const { folder, program, write, digests } = openDigests();
-  write('one');
+  write(large('one'));
   const file = await describeProgram(program, '');
   if (file === null) throw new Error('there is no program');
   digests.warm(file);
   const memory = resolveProgramMemory(folder, 'program-digests.json');
-  await vi.waitFor(() => expect(memory.recall(program, file.state)).toBe(digestOf('one')));
+  await vi.waitFor(() => expect(memory.recall(program, file.state)).toBe(digestOf(large('one'))));
 });
 
 test('a memory that cannot be read fails who asks for the digest, and no one later', async () => {
   const { program, write } = openDigests();
-  write('one');
+  write(large('one'));
   const file = await describeProgram(program, '');
   if (file === null) throw new Error('there is no program');
   let isBroken = true;
@@ -65,8 +70,16 @@ test('a memory that cannot be read fails who asks for the digest, and no one lat
   digests.warm(file);
   await expect(digests.find(program, '', file.state)).rejects.toThrow('EACCES');
   isBroken = false;
-  expect(await digests.find(program, '', file.state)).toBe(digestOf('one'));
+  expect(await digests.find(program, '', file.state)).toBe(digestOf(large('one')));
   expect(floating).toEqual([]);
+});
+
+test('a small program is read each time: it may have changed without a new time', async () => {
+  const { folder, program, write, digests } = openDigests();
+  write('one');
+  const { state = '' } = (await describeProgram(program, '')) ?? {};
+  resolveProgramMemory(folder, 'program-digests.json').remember(program, state, 'remembered');
+  expect(await digests.find(program, '', state)).toBe(digestOf('one'));
 });
 
 test('a program with the size and the time of the one that it replaced is read', async () => {

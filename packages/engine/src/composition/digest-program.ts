@@ -2,6 +2,11 @@
 import { hashFile } from '@caisson/ground';
 import { describeProgram, type ProgramFile, type ProgramMemory } from '../discovery/index.ts';
 
+/**
+ * What is smaller is read each time: a script in a folder that a run may write can be changed through a mapping of its file, and
+ * the times of a file tell of that only once the kernel has written it back.
+ */
+const REMEMBERED_BYTES = 4 * 1024 * 1024;
 /** So many are in memory; a host that stays may see a script change again and again. */
 const MAX_ANSWERS = 64;
 
@@ -18,13 +23,14 @@ export interface ProgramDigests {
 /** Runs that ask for the same program at once wait for the same answer. */
 export function createProgramDigests(memory: ProgramMemory): ProgramDigests {
   const answers = new Map<string, Promise<string | null>>();
-  const digest = async ({ path, state }: ProgramFile): Promise<string | null> => {
-    const known = memory.recall(path, state);
+  const digest = async ({ path, bytes, state }: ProgramFile): Promise<string | null> => {
+    const isRemembered = bytes >= REMEMBERED_BYTES;
+    const known = isRemembered ? memory.recall(path, state) : null;
     if (known !== null) return known;
     const found = await hashFile(path).catch(() => null); // it went meanwhile
     // Not of a file that was replaced meanwhile.
     if (found === null || (await describeProgram(path, ''))?.state !== state) return null;
-    memory.remember(path, state, found);
+    if (isRemembered) memory.remember(path, state, found);
     return found;
   };
   const answer = async (file: ProgramFile): Promise<string | null> => {
@@ -34,7 +40,7 @@ export function createProgramDigests(memory: ProgramMemory): ProgramDigests {
     answers.delete(oldest);
     try {
       const found = await asked;
-      if (found === null) answers.delete(file.state);
+      if (found === null || file.bytes < REMEMBERED_BYTES) answers.delete(file.state);
       return found;
     } catch (error) {
       answers.delete(file.state); // the next one may find what is needed

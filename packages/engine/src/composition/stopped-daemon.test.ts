@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Connection } from '../api/index.ts';
-import { refuseStopped } from './stopped-daemon.ts';
+import { failWhenStopped } from './stopped-daemon.ts';
 
 test('a daemon that is stopped within its answer keeps nobody waiting', { timeout: 5000 }, async () => {
   const child = spawn('sleep', ['60']);
@@ -19,7 +19,7 @@ test('a daemon that is stopped within its answer keeps nobody waiting', { timeou
     },
     close: () => undefined,
   };
-  const { body } = await refuseStopped(connection, pid, 20).request({ method: 'GET', path: '/' });
+  const { body } = await failWhenStopped(connection, pid, 20).request({ method: 'GET', path: '/' });
   const parts = body[Symbol.asyncIterator]();
   expect((await parts.next()).value?.toString()).toBe('begin,');
   process.kill(pid, 'SIGSTOP');

@@ -4,6 +4,7 @@ import { findProgram } from './find-program.ts';
 /** A program's file, and what changes whenever the file may have. */
 export interface ProgramFile {
   readonly path: string;
+  readonly bytes: number;
   readonly state: string;
 }
 
@@ -14,7 +15,7 @@ export async function describeProgram(program: string, searchPath: string): Prom
   try {
     const path = await realpath(found);
     const { size, mtimeNs, ctimeNs, dev, ino } = await stat(path, { bigint: true });
-    return { path, state: [path, size, mtimeNs, ctimeNs, dev, ino].join(':') };
+    return { path, bytes: Number(size), state: [path, size, mtimeNs, ctimeNs, dev, ino].join(':') };
   } catch {
     return null; // it went meanwhile, as a program that is replaced may
   }

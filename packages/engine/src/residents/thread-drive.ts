@@ -237,10 +237,9 @@ export class ThreadDrive {
     this.#steps.stop(isGivenUp ? CANCELLED : undefined);
     this.#time.pause();
     this.#news.resolve();
-    const { signal } = this.#left;
-    const abandoned = abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), signal);
+    const abandoned = abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), this.#left.signal);
     await Promise.all([cancelRuns(this.#rooms, runs), abandoned]);
-    const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, signal);
+    const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, this.#left.signal);
     this.#parking.resolve(NONE);
     return isEnded;
   }

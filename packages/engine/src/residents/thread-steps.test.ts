@@ -212,8 +212,10 @@ describe('a role that sleeps', () => {
     stage.clock.advance(10_000);
     expect(stage.runtime.evicted).toHaveLength(1);
     await stage.questions.answer(threadId, 'yes');
-    stage.clock.advance(250); // the feed looks for what other processes recorded
-    await stage.untilStatus(threadId, 'done');
+    await stage.until(() => {
+      stage.clock.advance(250); // the feed looks again for what other processes recorded
+      return stage.ledger.thread(threadId)?.status === 'done';
+    });
     expect(stage.threads.show(threadId)?.messages).toMatchObject([{ content: 'yes' }]);
   });
 });
