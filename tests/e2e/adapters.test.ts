@@ -103,7 +103,7 @@ it('an adapter that throws in inject() fails its run when a message comes', { ti
   await project.trust();
   const ended = finish(project.start('run', '-o', 'json', '--runtime', 'mine', 'do it'));
   await until('the agent', () => pidsWith(`sleep 98${process.pid}`).length > 0);
-  await project.caisson('send', 'latest', 'hello');
+  expect(await project.caisson('send', 'latest', 'hello')).toMatchObject({ code: 0, stderr: '' });
   const run = JSON.parse((await ended).stdout) as DispatchResult;
   expect(run.failure).toMatchObject({ reason: 'worker-failed', step: 11 });
   expect(run.failure?.detail).toContain('"mine" failed in inject(): a bug of mine');

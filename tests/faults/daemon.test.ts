@@ -74,7 +74,7 @@ describe('a daemon', { timeout: 120_000 }, () => {
       1,
       expect.objectContaining({ daemon: 'stopped', pid }),
     ]);
-    const foreground = await project.caisson('up', '--no-daemon');
+    const foreground = await project.caisson('up');
     expect([foreground.code, foreground.stderr]).toEqual([1, expect.stringContaining(`pid ${pid}`)]);
     process.kill(pid, 'SIGCONT');
     await until('it answers', async () => (await project.caisson('status')).code === 0);
