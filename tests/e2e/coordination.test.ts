@@ -424,7 +424,8 @@ describe('the gate', () => {
   });
 });
 
-describe.each(['codex', 'gemini', 'opencode', 'pi', 'native'])('%s', (runtime) => {
+// The others have the same cells in the matrix (`npm run test:agents`).
+describe.each(['codex', 'native'])('%s', (runtime) => {
   test('has a forced push denied by the gate, and uses the board', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted(
       [
