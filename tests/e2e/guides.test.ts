@@ -47,6 +47,7 @@ it.each([
       },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 55_000, // its clean-up follows the signal; the limit of the test cannot end a call that blocks
     });
     expect(out).not.toBe('');
   },
