@@ -10,11 +10,7 @@ export function formatOverview(rows: readonly CommandRow[], style: Style, column
     '',
     show`${style.bold('Usage')}  caisson COMMAND [OPTIONS]`,
     '',
-    style.bold('Commands'),
-    ...alignPairs(
-      rows.map(({ name, summary }) => [name, summary]),
-      columns,
-    ),
+    ...listCommands(rows, style, columns),
     '',
     `caisson COMMAND --help explains a command, with examples.`,
   ];
@@ -30,14 +26,15 @@ export function formatGroup(
   return [
     show`${style.bold('Usage')}  caisson ${group} COMMAND [OPTIONS]`,
     '',
-    style.bold('Commands'),
-    ...alignPairs(
-      rows.map(({ name, summary }) => [name, summary]),
-      columns,
-    ),
+    ...listCommands(rows, style, columns),
     '',
     `caisson ${group} COMMAND --help explains one, with examples.`,
   ];
+}
+
+function listCommands(rows: readonly CommandRow[], style: Style, columns: number): Lines {
+  const pairs = rows.map(({ name, summary }) => [name, summary] as const);
+  return [style.bold('Commands'), ...alignPairs(pairs, columns)];
 }
 
 /** What `caisson COMMAND --help` prints, in lines that fit into `columns`. */
