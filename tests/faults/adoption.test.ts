@@ -105,7 +105,11 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     // A worker that is gone waits for nobody, also before its run is settled.
     expect((await project.caisson('status')).stdout).not.toContain(runId);
     await untilStatus(project, runId, 'interrupted');
-    expect((await show(project, runId)).failure?.reason).toBe('lost');
+    const { failure } = await show(project, runId);
+    expect([failure?.reason, failure?.detail]).toEqual([
+      'lost',
+      expect.stringContaining('waits 1s for a daemon'),
+    ]);
     await expectWhole(project, runId);
     expect((await project.caisson('diff', runId)).stdout).toContain('+begun');
     expectGone(project, mark);

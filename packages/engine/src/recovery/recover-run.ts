@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import { definedOnly, isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
+import { definedOnly, formatDuration, isEnding, knownTypeOf, type Ending } from '@caisson/protocol';
 import {
   IllegalTransitionError,
   type RunRecord,
@@ -170,7 +170,7 @@ async function recoverAttempt(
       ending:
         isCancelled && found.kind !== 'valid'
           ? { kind: 'cancelled', cause: 'user' }
-          : endingOf(found, left, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
+          : endingOf(found, left, `${why}${findWait(events, attempt)} ${whenLost(launched, events)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       hasLostSecrets: launched.data.hasSecrets === true,
@@ -235,8 +235,14 @@ function findWait(events: readonly StoredEvent[], attempt: number): string {
   return note === undefined ? '' : ` as it waited to settle the run (${note.data.message})`;
 }
 
-function endingOf(found: FoundResult, { seen }: LeftCounts, wasStarted: boolean, why: string): Ending {
+function whenLost({ attempt, data: { adoption } }: Launched, events: readonly StoredEvent[]): string {
+  if (!hasStarted(events, attempt)) return 'before the agent was started';
+  const waited =
+    adoption && `; its worker waits ${formatDuration(adoption.withinMs)} for a daemon (limits.adoptWithin)`;
+  return `while the run was under way${waited ?? ''}`;
+}
+
+function endingOf(found: FoundResult, { seen }: LeftCounts, detail: string): Ending {
   if (found.kind === 'valid') return withAnswers(endingOfResult(found.result), seen);
-  const detail = `${why} ${wasStarted ? 'while the run was under way' : 'before the agent was started'}`;
   return { kind: 'failed', failure: { reason: 'lost', detail: detail.slice(0, 8000) } };
 }
