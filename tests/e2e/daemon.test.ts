@@ -211,6 +211,21 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect(said).toMatch(new RegExp(`Serving[^]*${runId} done after[^]*Stopping[^]*Ended\\.`));
   });
 
+  it('ends in order after a task whose key a run of another host has', async () => {
+    const project = createProject();
+    const keyed = ['--idempotency-key', 'one', '--detach'];
+    const line = ['--', 'sleep', `3${process.hrtime.bigint()}`];
+    const { stdout } = await project.caisson('run', '--no-daemon', ...keyed, ...line);
+    const runId = stdout.trim();
+    const daemon = project.start('up');
+    const ended = finish(daemon);
+    await until('it serves', async () => (await project.caisson('status')).code === 0);
+    expect((await project.caisson('run', ...keyed, ...line)).stdout.trim()).toBe(runId);
+    expect(await project.caisson('down')).toMatchObject({ code: 0 });
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await project.caisson('cancel', runId)).toMatchObject({ code: 0 });
+  });
+
   it('that takes long to start is waited for, and up -d names its log', async () => {
     const project = createProject();
     await project.run('--', 'true');

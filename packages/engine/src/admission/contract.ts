@@ -107,6 +107,11 @@ export interface ReadOptions {
 }
 
 /** A run that is under way in this host. */
+export interface AttachOptions {
+  /** Ends the wait for `ended`, which then rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
 export interface RunHandle {
   readonly runId: string;
   /** The task's idempotency key already belonged to this run; nothing new was started. */
