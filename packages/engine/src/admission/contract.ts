@@ -150,9 +150,9 @@ export interface Dispatcher {
   shutdown(options?: { force?: boolean }): Promise<void>;
   /**
    * Drives a run of a dead host whose worker goes on (see attempt/adopt.ts). Resolves when this host owns it; what follows
-   * is as with any run of this host.
+   * is as with any run of this host. False when this host ends meanwhile: the worker goes on waiting, for the next daemon.
    */
-  adopt(left: AdoptableRun): Promise<void>;
+  adopt(left: AdoptableRun): Promise<boolean>;
   /**
    * Leaves every run whose worker goes on without a host to the next one, stops the others as `shutdown` does, and waits
    * for their endings.
