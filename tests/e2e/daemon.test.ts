@@ -381,6 +381,11 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     });
     for (const [method, path, body, status] of [
       ['GET', '/v1/nothing', '', 404],
+      ['PUT', '/v1/status', '', 404],
+      ['GET', '/v1/face', '', 404],
+      ['POST', '/v1/face', '{"port":-1}', 400],
+      ['POST', '/v1/stop', 'not JSON', 400],
+      ['POST', '/v1/stop', '{"drainMs":8640000000000000}', 400],
       ['POST', '/v1/runs', 'not JSON', 400],
       ['POST', '/v1/runs', '[]', 400],
       ['POST', '/v1/runs', '{"nonsense":1}', 400],
@@ -390,6 +395,14 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
         type: 'application/problem+json',
         body: { status, code: 'USAGE', message: expect.any(String) as string },
       });
+  });
+
+  it('refuses to drain without an end, and goes on', async () => {
+    const { project } = await serve();
+    const { code, stderr } = await project.caisson('down', '--drain', '100000000d');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--drain 100000000d is longer than 30 days')]);
+    expect((await readStatus(project)).phase).toBe('serving');
+    expect((await project.caisson('down', '--now')).code).toBe(0);
   });
 
   it('makes its socket again when it is removed, or its folder', async () => {
