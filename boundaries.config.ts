@@ -109,7 +109,8 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       recovery: ['admission', 'attempt', 'ledger', 'workspace', 'compute', 'hosts'],
       dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
       residents: ['ledger', 'admission', 'compute', 'questions', 'config', 'bus'],
-      daemon: ['ledger'],
+      // Its own routes answer errors as all others do.
+      daemon: ['ledger', 'api'],
       face: ['ledger', 'api'],
       telemetry: ['ledger'],
       // Stands on the contract, as a face does.

@@ -296,6 +296,10 @@ describe.each(['process', 'daemon'] as const)('the contract (%s)', (over) => {
     expect((await caisson.runs({ status: ['running', 'queued'] })).map(({ runId }) => runId)).toEqual([
       long.runId,
     ]);
+    const given = new AbortController();
+    const waiting = await caisson.attach(long.runId, { signal: given.signal });
+    given.abort();
+    await expect(waiting.ended).rejects.toThrow('aborted');
     const attached = await caisson.attach(long.runId);
     expect(await caisson.cancel(long.runId)).toBe('asked');
     expect((await attached.ended).status).toBe('cancelled');

@@ -1,8 +1,17 @@
 /** A daemon of a project, with the built program: how it starts, carries out runs, and ends. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readProcess } from '@caisson/ground';
@@ -21,8 +30,8 @@ interface Served {
 }
 
 /** A project with a daemon in the background, which ends with the test. */
-async function serve(project = createProject()): Promise<Served> {
-  const { stdout, stderr } = await project.caisson('up', '-d', '-o', 'json');
+async function serve(project = createProject(), ...options: string[]): Promise<Served> {
+  const { stdout, stderr } = await project.caisson('up', '-d', ...options, '-o', 'json');
   if (stdout === '') throw new Error(stderr);
   const { pid } = JSON.parse(stdout) as DaemonStatus;
   onTestFinished(() => endProcess(pid));
@@ -46,6 +55,27 @@ async function readStatus(project: Project): Promise<DaemonStatus> {
 function isGone(pid: number): boolean {
   const state = readProcess(pid)?.state ?? 'X';
   return state === 'X' || state === 'Z';
+}
+
+/** As a daemon that serves the project and does not answer. */
+function leaveLease({ root }: Project, process: Pick<DaemonStatus, 'pid' | 'startTime'> | null): void {
+  const identity = {
+    ...{ pid: process?.pid, startTime: process?.startTime, hostId: 'host_silent' },
+    bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+    ...{ version: '0.1.0', startedAt: '2026-01-01T00:00:00.000Z' },
+  };
+  const db = new DatabaseSync(join(root, '.caisson/ledger.db'));
+  db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('daemon', 'lease', JSON.stringify(identity));
+  db.close();
+}
+
+/** A daemon in a pid namespace of its own, as in a container. Resolves with its exit code. */
+async function startHidden({ root, env }: Project): Promise<unknown> {
+  const apart = ['--unshare-pid', '--die-with-parent', '--dev-bind', '/', '/', '--proc', '/proc'];
+  const child = spawn('bwrap', [...apart, process.execPath, BIN, 'up'], { cwd: root, env, stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [code] = await once(child, 'exit');
+  return code;
 }
 
 const readLog = ({ root }: Project): string =>
@@ -211,6 +241,21 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect(said).toMatch(new RegExp(`Serving[^]*${runId} done after[^]*Stopping[^]*Ended\\.`));
   });
 
+  it('ends in order after a task whose key a run of another host has', async () => {
+    const project = createProject();
+    const keyed = ['--idempotency-key', 'one', '--detach'];
+    const line = ['--', 'sleep', `3${process.hrtime.bigint()}`];
+    const { stdout } = await project.caisson('run', '--no-daemon', ...keyed, ...line);
+    const runId = stdout.trim();
+    const daemon = project.start('up');
+    const ended = finish(daemon);
+    await until('it serves', async () => (await project.caisson('status')).code === 0);
+    expect((await project.caisson('run', ...keyed, ...line)).stdout.trim()).toBe(runId);
+    expect(await project.caisson('down')).toMatchObject({ code: 0 });
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await project.caisson('cancel', runId)).toMatchObject({ code: 0 });
+  });
+
   it('that takes long to start is waited for, and up -d names its log', async () => {
     const project = createProject();
     await project.run('--', 'true');
@@ -237,19 +282,48 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     const silent = spawn(process.execPath, ['-e', program]);
     onTestFinished(() => void silent.kill('SIGKILL'));
     await once(silent.stdout, 'data');
-    const identity = {
-      ...{ pid: silent.pid, startTime: readProcess(silent.pid ?? 0)?.startTime, hostId: 'host_silent' },
-      bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
-      ...{ version: '0.1.0', startedAt: '2026-01-01T00:00:00.000Z' },
-    };
-    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
-    db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?, ?)').run('daemon', 'lease', JSON.stringify(identity));
-    db.close();
+    leaveLease(project, readProcess(silent.pid ?? 0));
     const gone = once(silent, 'exit');
     const { code, stdout } = await project.caisson('up', '-d', '--replace', '-o', 'json');
     const { pid } = JSON.parse(stdout) as DaemonStatus;
     onTestFinished(() => endProcess(pid));
     expect([code, await gone]).toEqual([0, [7, null]]);
+  });
+
+  it('that does not answer and has the pid of another process here is not ended by a signal', async () => {
+    const project = createProject();
+    await project.run('--', 'true');
+    const other = spawn('sleep', ['600']);
+    onTestFinished(() => void other.kill('SIGKILL'));
+    const hosts = join(project.root, '.caisson/runtime/hosts');
+    mkdirSync(hosts, { recursive: true });
+    const host = createServer((connection) => connection.destroy()).listen(`${hosts}/host_silent.sock`);
+    onTestFinished(() => void host.close());
+    leaveLease(project, { pid: other.pid ?? 0, startTime: '1' });
+    for (const args of [['up', '-d', '--replace'], ['up', '-d'], ['down'], ['status']]) {
+      const { code, stdout, stderr } = await project.caisson(...args);
+      expect([code, `${stdout}${stderr}`]).toEqual([
+        1,
+        expect.stringContaining('end it where it was started'),
+      ]);
+    }
+    expect(isGone(other.pid ?? 0)).toBe(false);
+  });
+
+  it('whose process cannot be seen is waited for by down, and replaced', async () => {
+    const project = createProject();
+    await project.trust();
+    const isUp = async (): Promise<boolean> => (await project.caisson('status')).code === 0;
+    const hidden = startHidden(project);
+    await until('it serves', isUp);
+    const { stdout } = await project.caisson('run', '--sandbox', 'none', '--detach', '--', 'sleep', '2');
+    expect(await project.caisson('down')).toMatchObject({ code: 0 });
+    expect((await show(project, stdout.trim())).status).toBe('done');
+    expect(await hidden).toBe(0);
+    const second = startHidden(project);
+    await until('it serves', isUp);
+    const { pid } = await serve(project, '--replace');
+    expect([await second, (await readStatus(project)).pid]).toEqual([0, pid]);
   });
 
   it('goes on when the version that would replace it could not read its ledger', async () => {
@@ -307,6 +381,11 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     });
     for (const [method, path, body, status] of [
       ['GET', '/v1/nothing', '', 404],
+      ['PUT', '/v1/status', '', 404],
+      ['GET', '/v1/face', '', 404],
+      ['POST', '/v1/face', '{"port":-1}', 400],
+      ['POST', '/v1/stop', 'not JSON', 400],
+      ['POST', '/v1/stop', '{"drainMs":8640000000000000}', 400],
       ['POST', '/v1/runs', 'not JSON', 400],
       ['POST', '/v1/runs', '[]', 400],
       ['POST', '/v1/runs', '{"nonsense":1}', 400],
@@ -316,6 +395,14 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
         type: 'application/problem+json',
         body: { status, code: 'USAGE', message: expect.any(String) as string },
       });
+  });
+
+  it('refuses to drain without an end, and goes on', async () => {
+    const { project } = await serve();
+    const { code, stderr } = await project.caisson('down', '--drain', '100000000d');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--drain 100000000d is longer than 30 days')]);
+    expect((await readStatus(project)).phase).toBe('serving');
+    expect((await project.caisson('down', '--now')).code).toBe(0);
   });
 
   it('makes its socket again when it is removed, or its folder', async () => {

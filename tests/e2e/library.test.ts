@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   BusTopic,
   createCaisson,
@@ -86,6 +87,24 @@ it('describes what a continuation would ask for, and refuses one that cannot be 
     refusal: { check: 'work-kept', detail: expect.stringContaining('conflict in: README.md') },
   });
   expect(await caisson.runs()).toHaveLength(2);
+});
+
+it('gives back a run whose start could not be recorded: an error would be answered with a second one', async () => {
+  const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
+  await project.run('--', 'true');
+  const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+  db.exec(`CREATE TRIGGER full BEFORE INSERT ON events WHEN NEW.type = 'visitor.acted'
+           BEGIN SELECT RAISE(ABORT, 'there is no room'); END`);
+  db.close();
+  const caisson = await createCaisson({ cwd: project.root, client: 'a program' });
+  onTestFinished(() => caisson.close());
+  const warnings: string[] = [];
+  caisson.bus.on(BusTopic.WARNING, ({ message }) => void warnings.push(message));
+  const { runId, ended } = await caisson.dispatch(command('true'));
+  expect(await ended).toMatchObject({ runId, status: 'done' });
+  expect(warnings).toEqual([
+    expect.stringMatching(`who asked for ${runId} could not be recorded: .*there is no room`),
+  ]);
 });
 
 it('gives back a result and every event in order', async () => {

@@ -208,7 +208,7 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
       process.kill(worker, 'SIGCONT');
       await until('it has given up', () => isGone(worker), 60_000);
       isGoneFirst = true;
-      await dispatcher.adopt(found);
+      return await dispatcher.adopt(found);
     };
     const repairRefs = (): Promise<void> => Promise.resolve();
     await recover({ rooms, hosts, announce, repairRefs, adopt, drives: () => false });
@@ -272,6 +272,35 @@ describe('an agent that goes on without a daemon', { timeout: LIMIT_MS }, () => 
     expect(leases.listSlots()).toEqual([]);
   });
 });
+
+it.each(['before it owns the run', 'while it takes the run over'])(
+  'a daemon that leaves %s leaves its agent to the next one',
+  { timeout: LIMIT_MS },
+  async (moment) => {
+    const project = createProject();
+    const stateDir = join(project.root, '.caisson');
+    const { engine, runId, worker } = await leaveWaiting(project, stateDir);
+    const { rooms, hosts, openPost: announce, dispatcher, ledger } = engine;
+    const { transfer } = ledger.leases;
+    if (moment.startsWith('before')) await dispatcher.leave();
+    ledger.leases.transfer = (...given) => {
+      void dispatcher.leave();
+      transfer(...given);
+    };
+    const repairRefs = (): Promise<void> => Promise.resolve();
+    const how = { rooms, hosts, announce, repairRefs, adopt: dispatcher.adopt, drives: () => false };
+    expect(await recover(how)).toMatchObject({ adopted: [], settled: [] });
+    expect(dispatcher.active(runId)).toBe(null);
+    await engine.close();
+    expect(isGone(worker)).toBe(false);
+    const other = await openNextHost(project, stateDir);
+    other.beginAdopting();
+    expect((await other.recover()).adopted).toEqual([runId]);
+    letGo({ project }, runId, 'used');
+    expect(await other.dispatcher.active(runId)?.ended).toMatchObject({ status: 'done' });
+    await expectWhole(project, runId);
+  },
+);
 
 /** This process, as a host that may adopt. */
 async function openNextHost(project: Project, stateDir: string): Promise<Engine> {

@@ -5,6 +5,7 @@ import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/i
 import type { DiscoveredRuntime } from './discovery/index.ts';
 import type {
   Attachment,
+  AttachOptions,
   DispatchRequest,
   GivenWithAnswer,
   ReadOptions,
@@ -109,7 +110,7 @@ export interface Caisson {
   /** The whole id of the named run. */
   find(run: string): Promise<string>;
   /** A handle on a run, whichever process drives it. */
-  attach(run: string): Promise<RunHandle>;
+  attach(run: string, options?: AttachOptions): Promise<RunHandle>;
   /** The run as its ledger records it. */
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number; with `limit` at most so many. */

@@ -61,12 +61,15 @@ export const DaemonStatus = z.object({
 });
 export type DaemonStatus = z.infer<typeof DaemonStatus>;
 
+/** Who waits longer means a daemon that goes on. */
+export const MAX_DRAIN_MS = 30 * 24 * 3_600_000;
+
 /**
  * How a daemon ends: it lets its runs finish for so long, leaves them to the next daemon, or stops them at once. The work
  * so far is kept.
  */
 export const StopOrder = z.union([
-  z.strictObject({ drainMs: count() }),
+  z.strictObject({ drainMs: count().check(z.maximum(MAX_DRAIN_MS)) }),
   z.strictObject({ leave: z.literal(true) }),
   z.strictObject({ now: z.literal(true) }),
 ]);

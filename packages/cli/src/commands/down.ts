@@ -1,5 +1,5 @@
 import { NoDaemonError, stopDaemon } from '@caisson/engine';
-import { parseDuration, type DaemonStatus, type StopOrder } from '@caisson/protocol';
+import { MAX_DRAIN_MS, parseDuration, type DaemonStatus, type StopOrder } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatDuration, shortId } from '../format-values.ts';
@@ -10,6 +10,7 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 const DEFAULT_DRAIN = '10m';
 const MAX_NAMED = 5;
+const DAY_MS = 24 * 3_600_000;
 
 export const command = defineCommand({
   usage: '[--drain DURATION | --leave | --now]',
@@ -48,6 +49,8 @@ export const command = defineCommand({
         remedy: 'Use only one of them.',
       });
     const drainMs = parseDuration(drain ?? DEFAULT_DRAIN, { minMs: 0 });
+    if (drainMs > MAX_DRAIN_MS)
+      throw new UsageError(`--drain ${drain} is longer than ${MAX_DRAIN_MS / DAY_MS} days`);
     return await end(now ? { now } : leave ? { leave } : { drainMs }, stateDir, output);
   },
 });

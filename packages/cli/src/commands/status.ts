@@ -1,4 +1,4 @@
-import { findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/engine';
+import { END_HIDDEN, findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/engine';
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -62,7 +62,10 @@ function format(standing: DaemonStanding, style: Style): Lines {
         `The daemon of this project is stopped (pid ${pid}).`,
         `Let it go on: kill -CONT ${pid}. Or replace it: caisson up -d --replace; its running agents go on.`,
       ]
-    : [`The daemon of this project does not answer (pid ${pid}). To end it: kill ${pid}`];
+    : [
+        `The daemon of this project does not answer (pid ${pid}).`,
+        standing.isHidden ? END_HIDDEN : `To end it: kill ${pid}`,
+      ];
 }
 
 function formatStatus(status: DaemonStatus, { bold }: Style): Lines {

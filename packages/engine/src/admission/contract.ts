@@ -107,6 +107,11 @@ export interface ReadOptions {
 }
 
 /** A run that is under way in this host. */
+export interface AttachOptions {
+  /** Ends the wait for `ended`, which then rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
 export interface RunHandle {
   readonly runId: string;
   /** The task's idempotency key already belonged to this run; nothing new was started. */
@@ -145,9 +150,9 @@ export interface Dispatcher {
   shutdown(options?: { force?: boolean }): Promise<void>;
   /**
    * Drives a run of a dead host whose worker goes on (see attempt/adopt.ts). Resolves when this host owns it; what follows
-   * is as with any run of this host.
+   * is as with any run of this host. False when this host ends meanwhile: the worker goes on waiting, for the next daemon.
    */
-  adopt(left: AdoptableRun): Promise<void>;
+  adopt(left: AdoptableRun): Promise<boolean>;
   /**
    * Leaves every run whose worker goes on without a host to the next one, stops the others as `shutdown` does, and waits
    * for their endings.

@@ -92,7 +92,7 @@ export interface Entrance {
   ownerOf?(request: IncomingMessage): string;
   /** What a run that it asks for may have at most. Absent on the socket. */
   boundsOf?(request: IncomingMessage): Pick<DispatchRequest, 'within'>;
-  /** A request started this run. */
+  /** A request started this run. Must not reject: the run goes on, and its caller would ask for it again. */
   started(request: IncomingMessage, run: StartedRun): Promise<void>;
   /** Whose folder and variables its runs have. Absent on the socket, where each caller sends its own. */
   caller?(): Caller;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { Hono, type Context } from 'hono';
+import { Hono } from 'hono';
 import { ApiInputs, definedOnly, type EventEnvelope } from '@caisson/protocol';
 import type { RunHandle } from '../admission/index.ts';
 import type { Attachments } from './attachments.ts';
@@ -12,25 +12,17 @@ import { answerPage } from './answer-page.ts';
 import { answerOnce, readKey } from './answer-once.ts';
 import type { ApiHost, Entrance, NamedBytes } from './contract.ts';
 import { OPERATIONS, type Operation, type OperationName } from './operations.ts';
-import { InputInvalidError, toProblem } from './problems.ts';
 import { readInput, type Call } from './read-input.ts';
 import { encodeEvents, offsetOf, sendEvents, seqOf } from './send-events.ts';
 import { sendStream, untilClosed } from './send-stream.ts';
+import { withProblems } from './with-problems.ts';
 
 type Api = Hono<{ Bindings: HttpBindings }>;
 
 /** For `http.createServer`. */
 export function createApi(host: ApiHost, attachments: Attachments, entrance: Entrance): RequestListener {
   const door: Door = { host, entrance };
-  const api: Api = new Hono();
-  api.onError((error, context) => answerProblem(context, error));
-  api.notFound((context) =>
-    answerProblem(
-      context,
-      new InputInvalidError(`there is no ${context.req.method} ${context.req.path}`),
-      404,
-    ),
-  );
+  const api: Api = withProblems(new Hono());
   api.get('/v1/hello', (context) => context.json(host.introduce(context.req.query('nonce') ?? '')));
   api.get('/v1/openapi.json', async (context) =>
     context.body(await host.readDescription(), 200, { 'content-type': 'application/json' }),
@@ -179,11 +171,4 @@ async function dispatch(
 
 function describe({ runId, isEarlier }: RunHandle): { runId: string; isEarlier?: boolean } {
   return { runId, ...definedOnly({ isEarlier }) };
-}
-
-function answerProblem(context: Context, error: unknown, status?: number): Response {
-  const problem = { ...toProblem(error), ...definedOnly({ status }) };
-  return context.body(JSON.stringify(problem), problem.status as 400, {
-    'content-type': 'application/problem+json',
-  });
 }

@@ -11,7 +11,8 @@ export {
   type McpScope,
   type McpSessions,
 } from './mcp/contract.ts';
-export { isDaemonLoss } from './problems.ts';
+export { InputInvalidError, isDaemonLoss } from './problems.ts';
 export { createRemoteCaisson } from './remote-caisson.ts';
 export { CLIENT_HEADER, connectSocket } from './socket-connection.ts';
+export { withProblems } from './with-problems.ts';
 export { PLAIN_MEMBERS } from './plain-members.ts';

@@ -41,7 +41,7 @@ const READING = {
     ...json(
       'GET /v1/runs/:run/ended',
       () => ApiInputs.run,
-      async ({ caisson }, { run }) => (await caisson.attach(run)).ended,
+      async ({ caisson }, { run }, signal) => (await caisson.attach(run, { signal })).ended,
     ),
     isPatient: true,
   },

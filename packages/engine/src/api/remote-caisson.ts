@@ -1,7 +1,7 @@
 /** The second implementation of `Caisson`: everything is asked of the host behind a connection. */
 import { resolve } from 'node:path';
 import { definedOnly, type Caller } from '@caisson/protocol';
-import type { ReadOptions, RunHandle } from '../admission/index.ts';
+import type { ReadOptions } from '../admission/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { Caisson, FollowOptions } from '../caisson-contract.ts';
 import type { LiveConfig } from '../config/index.ts';
@@ -69,8 +69,8 @@ function starts({ connection, caller }: RemoteParts): Pick<Caisson, Starting> {
   const dispatch: Caisson['dispatch'] = (request, attachment) => dispatchRemote(ask, request, attachment);
   const continuation: Caisson['continuation'] = (run, text, changes) =>
     call(connection, OPERATIONS.continuation, { run, text, changes, caller });
-  const attach = async (run: string): Promise<RunHandle> =>
-    createRemoteHandle(connection, await find(connection, run));
+  const attach: Caisson['attach'] = async (run, how) =>
+    createRemoteHandle(connection, await find(connection, run), how);
   return {
     dispatch,
     dispatchDetached: async (request) => (await dispatch(request)).runId,

@@ -1,6 +1,7 @@
 /** A run that the host drives, for the process that asked for it. */
 import { createFrameReader, type Caller, type DispatchRequest } from '@caisson/protocol';
-import type { Attachment, RunHandle } from '../admission/index.ts';
+import type { AttachOptions, Attachment, RunHandle } from '../admission/index.ts';
+import { handled } from '../platform/index.ts';
 import { call, callForChunks, callForEvents, parseProblem, readAll } from './call.ts';
 import type { Connection } from './contract.ts';
 import { OPERATIONS } from './operations.ts';
@@ -35,15 +36,13 @@ export async function dispatchRemote(
   return { ...handle, ...(dispatched.isEarlier === true ? { isEarlier: true } : {}), ended: handled(ended) };
 }
 
-/** Who waits for it gets its error; nobody has to wait. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
-}
-
-export function createRemoteHandle(connection: Connection, runId: string): RunHandle {
+export function createRemoteHandle(
+  connection: Connection,
+  runId: string,
+  { signal: left }: AttachOptions = {},
+): RunHandle {
   const name = (error: unknown): unknown => (error instanceof DaemonGoneError ? error.during(runId) : error);
-  const ended = call(connection, OPERATIONS.ended, { run: runId }).catch((error: unknown) => {
+  const ended = call(connection, OPERATIONS.ended, { run: runId }, left).catch((error: unknown) => {
     throw name(error);
   });
   return {

@@ -112,7 +112,7 @@ function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
       beside.dispatched();
       return openQuestions(engine, given).answer(question, answer);
     },
-    attach: async (run) => attachRun(engine, find(run)),
+    attach: async (run, how) => attachRun(engine, find(run), how),
     async close() {
       await beside.stop();
       await engine.close();

@@ -1,7 +1,8 @@
 /** The routes about the daemon itself. */
-import { FaceOrder, StopOrder, toErrorInfo, type ErrorInfo, type Problem } from '@caisson/protocol';
-import { Hono } from 'hono';
+import { FaceOrder, MAX_DRAIN_MS, StopOrder } from '@caisson/protocol';
+import { Hono, type Context } from 'hono';
 import * as z from 'zod/mini';
+import { InputInvalidError, withProblems } from '../api/index.ts';
 import type { DaemonControl } from './contract.ts';
 
 export const CONTROL_PATHS: readonly string[] = ['/v1/status', '/v1/metrics', '/v1/stop', '/v1/reload'];
@@ -20,45 +21,27 @@ export interface ControlRoutes {
 
 /** Errors are `application/problem+json`, with our public code and remedy. */
 export function createControlRoutes(daemon: DaemonControl): ControlRoutes {
-  const routes = new Hono();
+  const routes = withProblems(new Hono());
   routes.get('/v1/status', (context) => context.json(daemon.status()));
   routes.get('/v1/metrics', async (context) =>
     context.text(await daemon.metrics(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
   );
   routes.post('/v1/stop', async (context) => {
-    const order = z.safeParse(StopOrder, await context.req.json().catch(() => null));
-    if (!order.success)
-      return problem(400, {
-        code: 'USAGE',
-        message: 'the body must be { "drainMs": N }, { "leave": true } or { "now": true }',
-        retryable: false,
-      });
-    daemon.stop(order.data);
+    daemon.stop(await readOrder(context, StopOrder, STOP_ORDERS));
     return context.json(daemon.status(), 202);
   });
-  routes.post('/v1/reload', async (context) => {
-    try {
-      return context.json(await daemon.reload());
-    } catch (error) {
-      return problem(409, toErrorInfo(error));
-    }
-  });
+  routes.post('/v1/reload', async (context) => context.json(await daemon.reload()));
   return { fetch: (request) => routes.fetch(request) };
 }
 
+const STOP_ORDERS = `{ "drainMs": N } with at most ${MAX_DRAIN_MS}, { "leave": true } or { "now": true }`;
+
 /** For callers on the socket alone: where the daemon listens beside it. */
 export function createFaceRoutes(daemon: Pick<DaemonControl, 'openFace' | 'closeFace'>): ControlRoutes {
-  const routes = new Hono();
-  routes.post(FACE_PATH, async (context) => {
-    const order = z.safeParse(FaceOrder, await context.req.json().catch(() => null));
-    if (!order.success)
-      return problem(400, { code: 'USAGE', message: 'the body must be { "port": N }', retryable: false });
-    try {
-      return context.json(await daemon.openFace(order.data));
-    } catch (error) {
-      return problem(409, toErrorInfo(error));
-    }
-  });
+  const routes = withProblems(new Hono());
+  routes.post(FACE_PATH, async (context) =>
+    context.json(await daemon.openFace(await readOrder(context, FaceOrder, '{ "port": N }'))),
+  );
   routes.delete(FACE_PATH, async (context) => {
     await daemon.closeFace();
     return context.json({});
@@ -66,10 +49,8 @@ export function createFaceRoutes(daemon: Pick<DaemonControl, 'openFace' | 'close
   return { fetch: (request) => routes.fetch(request) };
 }
 
-function problem(status: number, info: ErrorInfo): Response {
-  const body: Problem = { type: 'about:blank', title: info.code, status, ...info };
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/problem+json' },
-  });
+async function readOrder<T>({ req }: Context, schema: z.ZodMiniType<T>, form: string): Promise<T> {
+  const order = z.safeParse(schema, await req.json().catch(() => null));
+  if (!order.success) throw new InputInvalidError(`the body must be ${form}`);
+  return order.data;
 }

@@ -25,6 +25,7 @@ export { createGate, type Gate } from './gate.ts';
 export {
   findLeaseHolder,
   findLivingDaemon,
+  isProcessOf,
   hasLease,
   identifyDaemon,
   LEASE_ROW,

@@ -69,7 +69,8 @@ async function isDaemonAlive({ isHostAlive }: LeaseRooms, identity: DaemonIdenti
   return isProcessOf(identity) || (await isHostAlive(identity.hostId));
 }
 
-function isProcessOf({ pid, startTime, bootId }: DaemonIdentity): boolean {
+/** Its pid is its own here, too: it is not of another namespace, and no other process has it now. */
+export function isProcessOf({ pid, startTime, bootId }: DaemonIdentity): boolean {
   return bootId === readBootId() && isSameProcess(pid, startTime);
 }
 

@@ -48,6 +48,7 @@ import { recoverRun } from '../recovery/index.ts';
 export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
+  let isLeaving = false;
   const awaitTurn = createQueueWatch(ownRooms);
 
   /** Owns the run until `drive` has brought it to its end. */
@@ -56,10 +57,9 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
     rooms: DispatchRooms,
     drive: (entry: ActiveRun) => Promise<void>,
   ): RunHandle => {
-    const acceptedMs = rooms.clock.monotonicMs();
     const entry = describeActiveRun({
-      ...{ run: { runId }, record, epoch, acceptedMs, closing: closing.signal },
-      isAdopting: epoch > FIRST_EPOCH,
+      ...{ run: { runId }, record, epoch, closing: closing.signal },
+      ...{ isAdopting: epoch > FIRST_EPOCH, acceptedMs: rooms.clock.monotonicMs() },
     });
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry, () => drive(entry)).finally(() => {
@@ -71,17 +71,9 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
     active.set(runId, { run: entry, handle });
     return handle;
   };
-  const begin = (run: AdmittedRun, rooms: DispatchRooms): RunHandle => {
-    const record = rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH);
-    const drive = (entry: ActiveRun): Promise<void> => driveRun(rooms, entry, run, awaitTurn);
-    return own({ ...run, record, epoch: FIRST_EPOCH }, rooms, drive);
-  };
   const stopAll = async (runs: readonly ActiveRun[], { force = false } = {}): Promise<void> => {
     closing.abort();
-    for (const run of runs) {
-      run.isShutdown ||= !run.abort.signal.aborted;
-      stopRun(run, { force });
-    }
+    for (const run of runs) shutDownRun(run, { force });
     await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
   };
   const listActive = (): ActiveRun[] => [...active.values()].map(({ run }) => run);
@@ -91,19 +83,33 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
       await takeTurn();
       const isCommand = isRecord(request) && request.argv !== undefined; // its shape is not checked yet
       rooms.compute.spares.warm({ usesNetwork: !isCommand }); // starts while admission checks the task
-      return begin({ ...(await admit(rooms, request)), attachment }, rooms);
+      const run = { ...(await admit(rooms, request)), attachment };
+      const record = rooms.recorder.of(run.runId, run.trace, FIRST_EPOCH);
+      const drive = (entry: ActiveRun): Promise<void> => driveRun(rooms, entry, run, awaitTurn);
+      return own({ ...run, record, epoch: FIRST_EPOCH }, rooms, drive);
     },
     active: (runId) => active.get(runId)?.handle ?? null,
     underWay: () => [...active.values()].map(({ handle }) => handle),
     closing: closing.signal,
     async adopt(left) {
-      const { runId } = left.row;
-      const { record, epoch } = await claimRun(ownRooms, left);
-      own({ runId, record, epoch }, ownRooms, (entry) => adoptAttempt(ownRooms, entry, left));
+      if (closing.signal.aborted) return false;
+      const claimed = await claimRun(ownRooms, left);
+      if (isLeaving) return false; // the next daemon claims it from this host
+      own({ ...left.row, ...claimed }, ownRooms, (entry) => adoptAttempt(ownRooms, entry, left));
+      return true;
     },
-    leave: () => stopAll(listActive().filter((run) => run.isSettling || !leaveRun(run))),
+    leave() {
+      isLeaving = true;
+      return stopAll(listActive().filter((run) => run.isSettling || !leaveRun(run)));
+    },
     shutdown: (options) => stopAll(listActive(), options),
   };
+}
+
+/** What a person stopped before stays cancelled. */
+function shutDownRun(run: ActiveRun, how: { force: boolean }): void {
+  run.isShutdown ||= !run.abort.signal.aborted;
+  stopRun(run, how);
 }
 
 /**

@@ -37,5 +37,5 @@ export async function dispatchOnce(
 }
 
 function earlier(engine: Engine, runId: string): RunHandle {
-  return { ...attachRun(engine, runId), isEarlier: true };
+  return attachRun(engine, runId, { isEarlier: true });
 }

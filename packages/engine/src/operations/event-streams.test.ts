@@ -1,6 +1,6 @@
 /** Server-sent events over HTTP: a real server and real sockets over a feed. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, get, type IncomingMessage } from 'node:http';
+import { createServer, get, type ClientRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { createApi, createAttachments, type ApiHost } from '../api/index.ts';
 import { OPEN_ENTRANCE } from '../api/fixtures/open-entrance.ts';
 import type { Caisson } from '../caisson-contract.ts';
+import type { Engine } from '../engine.ts';
 import { createFeed, createMemoryLedger, createRecorder, type FeedQuery } from '../ledger/index.ts';
+import { attachRun } from './attach-run.ts';
 
 const RUN = 'run_00000000000000000001';
 const LIVE = 10_000;
@@ -33,7 +35,11 @@ async function serve() {
   }
   const follow = (first: unknown, how: FeedQuery = {}): AsyncIterable<EventEnvelope> =>
     typeof first === 'string' ? read({ ...how, runId: first }) : read(first ?? {});
-  const host = { caisson: { follow } as unknown as Caisson } as unknown as ApiHost;
+  const dispatcher = { active: () => null }; // another host drives it, and lives
+  const others = { dispatcher, recover: () => Promise.resolve() };
+  const engine = { ledger, feed: { read }, clock: systemClock, ...others } as unknown as Engine;
+  const attach: Caisson['attach'] = (run, how) => Promise.resolve(attachRun(engine, run, how));
+  const host = { caisson: { follow, attach } as unknown as Caisson } as unknown as ApiHost;
   const server = createServer(createApi(host, createAttachments(systemClock), OPEN_ENTRANCE));
   const folder = mkdtempSync(join(tmpdir(), 'caisson-sse-'));
   const socketPath = join(folder, 'socket');
@@ -47,7 +53,9 @@ async function serve() {
   });
   const connect = async (path: string): Promise<IncomingMessage> =>
     ((await once(get({ socketPath, path, agent: false }), 'response')) as [IncomingMessage])[0];
-  return { record: recorder.of(RUN), connect, readers: () => readers };
+  const ask = (path: string): ClientRequest =>
+    get({ socketPath, path, agent: false }).on('error', () => undefined);
+  return { record: recorder.of(RUN), connect, ask, readers: () => readers };
 }
 
 /** What has come, up to where it is as wanted. */
@@ -106,6 +114,14 @@ it('a reader that goes away leaves nothing behind, whatever it did with what cam
     record.publish('worker.progress', { phase: 'agent', message: 'x'.repeat(500) }, 1); // those are full now
   for (const answer of all) answer.destroy();
   await vi.waitFor(() => expect(readers()).toBe(0), { timeout: 10_000 });
+});
+
+it('who waits for an ending and goes away leaves nothing behind', async () => {
+  const { ask, readers } = await serve();
+  const waiting = ask(`/v1/runs/${RUN}/ended`);
+  await vi.waitFor(() => expect(readers()).toBe(1));
+  waiting.destroy();
+  await vi.waitFor(() => expect(readers()).toBe(0));
 });
 
 it('the ids of a run are its own, and a reader goes on behind the last one', async () => {

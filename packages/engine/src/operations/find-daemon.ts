@@ -1,6 +1,6 @@
 /** The daemon of a project, as another process sees it. */
 import { join } from 'node:path';
-import { isListening, isSameProcess, isStopped } from '@caisson/ground';
+import { isListening, isStopped } from '@caisson/ground';
 import type {
   DaemonIdentity,
   DaemonStatus,
@@ -20,6 +20,7 @@ import {
   askToStop,
   DaemonSilentError,
   describeDaemon,
+  isProcessOf,
   LedgerInUseError,
   NoDaemonError,
   OtherDaemonError,
@@ -37,13 +38,14 @@ export interface DaemonPlace {
   readonly stateDir?: string | undefined;
 }
 
-/** `silent`: its process lives, but nothing answers. */
+/** `silent`: it lives, but nothing answers. `isHidden`: its process cannot be seen from here, as that of a container. */
 export type DaemonStanding =
   | { readonly kind: 'answers'; readonly status: DaemonStatus }
   | {
       readonly kind: 'silent';
       readonly identity: DaemonIdentity;
       readonly isStopped: boolean;
+      readonly isHidden: boolean;
       readonly workers: DaemonWorkers;
     }
   /** It answers in a form of another version. */
@@ -92,9 +94,13 @@ export function toWorkers({
 export async function findInLedger(config: ResolvedConfig): Promise<DaemonStanding> {
   return await readLedger(config).catch((error: unknown) => {
     if (!(error instanceof LedgerInUseError)) throw error;
-    const { daemon: identity } = error;
-    return { kind: 'silent', identity, isStopped: isStopped(identity.pid), workers: toWorkers({}) };
+    return toSilent(error.daemon, toWorkers({}));
   });
+}
+
+function toSilent(identity: DaemonIdentity, workers: DaemonWorkers): DaemonStanding {
+  const isHidden = !isProcessOf(identity);
+  return { kind: 'silent', identity, isHidden, isStopped: !isHidden && isStopped(identity.pid), workers };
 }
 
 /** What the ledger says about a daemon that does not answer. */
@@ -108,12 +114,7 @@ async function readLedger(config: ResolvedConfig): Promise<DaemonStanding> {
     const identity = await findLeaseHolder({ ledger, isHostAlive });
     if (identity === null)
       return { kind: 'none', waiting: await findWaitingRuns(ledger, config.stateDir, isHostAlive) };
-    return {
-      kind: 'silent',
-      identity,
-      isStopped: isStopped(identity.pid),
-      workers: findWorkersOf(ledger, identity.hostId),
-    };
+    return toSilent(identity, findWorkersOf(ledger, identity.hostId));
   } finally {
     await ledger.close();
   }
@@ -132,19 +133,25 @@ export function requireAnswer(standing: DaemonStanding): DaemonStatus {
   throw describeSilent(standing);
 }
 
+/** Its pid is another process here, or none. */
+export const END_HIDDEN =
+  'Its process cannot be seen from here: end it where it was started, in its container for example.';
+
 /** Why a daemon that lives does not answer, and the remedy. */
 export function describeSilent({
   identity,
   isStopped,
+  isHidden,
 }: Extract<DaemonStanding, { kind: 'silent' }>): DaemonSilentError {
   const { pid } = identity;
   const who = describeDaemon(identity);
+  const end = isHidden ? END_HIDDEN : `To end it: kill ${pid}.`;
   return isStopped
     ? new DaemonSilentError(`the daemon of this project is stopped (${who})`, {
         remedy: `Let it go on: kill -CONT ${pid}. Or replace it: caisson up -d --replace; its running agents go on.`,
       })
     : new DaemonSilentError(`the daemon of this project does not answer (${who})`, {
-        remedy: `It may be starting, ending or very busy: try again. To end it: kill ${pid}.`,
+        remedy: `It may be starting, ending or very busy: try again. ${end}`,
       });
 }
 
@@ -171,11 +178,12 @@ export interface StoppedDaemon {
 export async function stopDaemon(options: StopOptions): Promise<StoppedDaemon> {
   const { order, onProgress, signal, stateDir: given } = options;
   const status = await requireDaemon({ stateDir: given });
-  const { pid, startTime, stateDir, runs } = status;
+  const { stateDir, runs } = status;
   const had = { runs, ...countResidents(status) };
+  const isThere = await findPresence(status, stateDir);
   await askToStop(stateDir, order);
   let askedMs = -Infinity;
-  while (isSameProcess(pid, startTime)) {
+  while (await isThere()) {
     if (signal?.aborted === true) return { outcome: 'left', ...had };
     if (onProgress !== undefined && performance.now() - askedMs >= PROGRESS_MS) {
       askedMs = performance.now();
@@ -185,6 +193,17 @@ export async function stopDaemon(options: StopOptions): Promise<StoppedDaemon> {
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return { outcome: 'gone', ...had };
+}
+
+/** Whether the daemon is still there, asked again and again: of its process, or of its host's socket if that is hidden. */
+export async function findPresence(
+  identity: DaemonIdentity,
+  stateDir: string,
+): Promise<() => boolean | Promise<boolean>> {
+  if (isProcessOf(identity)) return () => isProcessOf(identity);
+  const { createLocalHosts } = await import('../composition/in-process.ts');
+  const hosts = createLocalHosts(stateDir);
+  return () => hosts.isAlive(identity.hostId);
 }
 
 function countResidents({ residents = [], threads }: DaemonStatus): { residents: number; threads: number } {

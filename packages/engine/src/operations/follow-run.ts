@@ -33,8 +33,9 @@ export async function* followRun(
 }
 
 /** Resolves when the run has ended, without what is live. */
-export async function waitForEnding(engine: Following, runId: string): Promise<void> {
-  for await (const event of readToEnding(engine, runId, { types: TERMINAL_TYPES })) void event;
+export async function waitForEnding(engine: Following, runId: string, signal?: AbortSignal): Promise<void> {
+  for await (const event of readToEnding(engine, runId, { types: TERMINAL_TYPES, signal })) void event;
+  signal?.throwIfAborted();
 }
 
 async function* readToEnding(

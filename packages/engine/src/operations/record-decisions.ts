@@ -1,3 +1,4 @@
+import { BusTopic } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { Engine } from '../engine.ts';
 import { recordAct, type Act, type Actor } from './record-act.ts';
@@ -39,12 +40,21 @@ export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor):
   };
 }
 
-/** On the run itself. What says nothing of a start was started by this account, with the command line or the library. */
+/**
+ * On the run itself. What says nothing of a start was started by this account, with the command line or the library. The run is
+ * accepted: who gets an error for it asks again, and has two.
+ */
 export async function recordStart(
   engine: Engine,
   actor: Actor,
   { runId, isEarlier }: { readonly runId: string; readonly isEarlier?: boolean },
 ): Promise<void> {
   const isNamed = actor.token !== undefined || actor.client !== undefined;
-  if (isNamed && isEarlier !== true) await recordAct(engine, actor, 'dispatch', { run: runId });
+  if (!isNamed || isEarlier === true) return;
+  await recordAct(engine, actor, 'dispatch', { run: runId }).catch(({ message }: Error) =>
+    engine.bus.emit(BusTopic.WARNING, {
+      source: 'record',
+      message: `who asked for ${runId} could not be recorded: ${message}`,
+    }),
+  );
 }

@@ -1,12 +1,20 @@
 /** `up --replace`: ends the daemon of the project for the next one, if that could start and understands its workers. */
-import { isSameProcess, sendSignal } from '@caisson/ground';
-import { ADOPTION_VERSION } from '@caisson/protocol';
+import { sendSignal } from '@caisson/ground';
+import { ADOPTION_VERSION, type DaemonIdentity } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
-import { askToStop, DaemonNotReplacedError, describeDaemon, OtherDaemonError } from '../daemon/index.ts';
+import {
+  askToStop,
+  DaemonNotReplacedError,
+  describeDaemon,
+  isProcessOf,
+  OtherDaemonError,
+} from '../daemon/index.ts';
 import { requireSafeListening } from '../face/index.ts';
 import {
+  END_HIDDEN,
   findDaemonOf,
   findInLedger,
+  findPresence,
   toWorkers,
   type DaemonPlace,
   type DaemonStanding,
@@ -39,13 +47,17 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   const workers = workersOf(standing);
   demandUnderstood(workers);
   if (standing.kind !== 'silent') await findInLedger(config); // a silent one was looked for there already
-  const { pid, startTime } = identity;
+  const isHidden = !isProcessOf(identity);
+  if (isHidden && standing.kind === 'silent') throw refuseHidden(identity, 'does not answer');
+  const isThere = await findPresence(identity, config.stateDir);
   const isStopped = standing.kind === 'silent' && standing.isStopped;
   if (standing.kind !== 'silent') await askToLeave(config.stateDir);
-  else if (!isStopped) sendSignal(pid, 'SIGTERM'); // the order to leave, for one that takes none
+  else if (!isStopped) signalDaemon(identity, 'SIGTERM'); // the order to leave, for one that takes none
   const untilMs = performance.now() + (isStopped ? 0 : LEAVE_MS);
-  while (isSameProcess(pid, startTime)) {
-    if (performance.now() >= untilMs) sendSignal(pid, 'SIGKILL'); // a stopped one gets no other
+  while (await isThere()) {
+    const isOver = performance.now() >= untilMs;
+    if (isOver && isHidden) throw refuseHidden(identity, 'has not ended yet');
+    if (isOver) signalDaemon(identity, 'SIGKILL'); // a stopped one gets no other
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }
   return {
@@ -54,6 +66,17 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
     queued: workers.queued,
     isAdopted: config.limits.adoptWithinMs > 0,
   };
+}
+
+/** Another process that has its pid, here or by now, gets no signal. */
+function signalDaemon(identity: DaemonIdentity, signal: NodeJS.Signals): void {
+  if (isProcessOf(identity)) sendSignal(identity.pid, signal);
+}
+
+function refuseHidden(identity: DaemonIdentity, what: string): DaemonNotReplacedError {
+  return new DaemonNotReplacedError(`the daemon of this project ${what} (${describeDaemon(identity)})`, {
+    remedy: END_HIDDEN,
+  });
 }
 
 type Present = Exclude<DaemonStanding, { kind: 'none' }>;

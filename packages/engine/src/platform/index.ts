@@ -1,6 +1,7 @@
 export { backoffMs } from './backoff.ts';
 export { forEachOf, MOST_AT_ONCE } from './for-each-of.ts';
 export { findRefusal, TaskRefusedError, type Refusal } from './refusal.ts';
+export { handled } from './handled.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { orAborted } from './or-aborted.ts';
 export { pause } from './pause.ts';

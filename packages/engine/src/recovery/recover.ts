@@ -33,8 +33,8 @@ export interface Recovery {
   announce(): Promise<void>;
   /** A host may be dead because of a power cut: its refs under `refs/caisson` may be broken. */
   repairRefs(): Promise<unknown>;
-  /** Drives the run from now on; null in every process but a daemon. */
-  readonly adopt: ((run: AdoptableRun) => Promise<void>) | null;
+  /** Drives the run from now on; false when it is left to the next daemon. Null in every process but a daemon. */
+  readonly adopt: ((run: AdoptableRun) => Promise<boolean>) | null;
   /** Whether this host does that. */
   drives(runId: string): boolean;
   /** A run that a person cancels: it is ended, and not left to a daemon. */
@@ -163,7 +163,7 @@ async function adoptRuns(recovery: Recovery, host: string, tally: Tally): Promis
     const found = runId === cancelled ? null : await findWorker(rooms, row);
     if (found?.kind !== 'adoptable') continue;
     tally.adoptable.push(runId); // still, if the adoption fails
-    if (await adopt(found.run).then(() => true, isTaken)) tally.adopted.push(runId);
+    if (await adopt(found.run).catch(isTaken)) tally.adopted.push(runId);
     tally.adoptable.pop();
   }
 }
