@@ -162,7 +162,8 @@ class KeyedRuntime implements WorkerRuntime {
 
   #submit(key: string, work: Work): void {
     const found = this.#keys.get(key);
-    if (found === undefined) failWork(work, { kind: 'invalid', detail: `${key} is not configured` });
+    if (found === undefined)
+      failWork(work, { failure: { kind: 'invalid', detail: `${key} is not configured` } });
     else found.submit(work);
   }
 
