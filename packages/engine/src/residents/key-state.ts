@@ -4,6 +4,8 @@ import type { ResidentPlan } from './contract.ts';
 import { describeProblems, type Problems } from './describe-problems.ts';
 import type { LiveWorker } from './live-worker.ts';
 import type { LiveWorkerListener, LiveWorkerRooms } from './live-worker-rooms.ts';
+import type { WindowLimit } from './sliding-window.ts';
+import type { Retries } from './succession.ts';
 import { failWork, type Refusal, type Work } from './work.ts';
 
 export type KeyState =
@@ -76,6 +78,15 @@ function giveWork(worker: LiveWorker, work: Work, refused: Problems): boolean {
   if (problem === undefined) worker.give(work);
   else failWork(work, { failure: { kind: 'invalid', detail: problem }, dropped: 'blocked' });
   return true;
+}
+
+/** A trial that ended by itself is begun again as a worker that crashed is, and as often. */
+export function composeRetries(
+  { clock, limits }: KeyRooms,
+  { limit }: WindowLimit,
+  goOn: () => void,
+): Retries {
+  return { limit, wait: (onOver) => clock.setTimer(limits.respawnMs, onOver), goOn };
 }
 
 export function waitToRespawn({ clock, limits }: KeyRooms, onOver: () => void): KeyState {

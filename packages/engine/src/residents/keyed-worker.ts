@@ -4,6 +4,7 @@ import type { ResidentPlan } from './contract.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { describeEnding, describeRefusal, type Problems } from './describe-problems.ts';
 import {
+  composeRetries,
   endWorkers,
   findRefusal,
   IDLE,
@@ -20,17 +21,14 @@ import { failWork, isRepeated, loseWork, type Refusal, type Work } from './work.
 
 export class KeyedWorker {
   readonly #rooms: KeyRooms;
-  /** Changed by `declare` alone. */
-  plan: ResidentPlan;
+  plan: ResidentPlan; // changed by `declare` alone
   #isKept: boolean;
-  /** Changed here alone. */
-  state: KeyState = IDLE;
+  state: KeyState = IDLE; // changed here alone
   #queue: Work[] = [];
   readonly #succession = new Succession();
   readonly #crashes: SlidingWindow;
   closed: Refusal | null = null; // why it takes no work at all
-  /** A kept key has a worker from its first work on, unless it was evicted. */
-  #isWanted = false;
+  #isWanted = false; // a kept key has a worker from its first work on, unless it was evicted
   starts = 0;
 
   constructor(rooms: KeyRooms, plan: ResidentPlan, isKept: boolean, block: string | null) {
@@ -126,7 +124,9 @@ export class KeyedWorker {
 
   reset(): void {
     this.#crashes.clear();
+    this.#succession.forgetRefusal();
     if (this.state.kind === 'blocked' || this.state.kind === 'unloadable') this.state = IDLE;
+    else if (this.state.kind === 'ready') this.#goOn();
   }
 
   withdraw(): Promise<void> {
@@ -215,7 +215,8 @@ export class KeyedWorker {
   }
 
   #forget(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void {
-    const refused = this.#succession.forget(worker, ending);
+    const retries = composeRetries(this.#rooms, this.#crashes.limit, () => this.#goOn());
+    const refused = this.#succession.forget(worker, ending, retries);
     if (refused !== null) this.#refuse(refused);
     if (worker === this.worker) this.#loseWorker(worker, ending);
     this.#rooms.reports.ended(this, worker, ending);

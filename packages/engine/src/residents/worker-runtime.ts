@@ -56,10 +56,8 @@ class KeyedRuntime implements WorkerRuntime {
     refused: ({ plan: { key }, state }, problems) => {
       const isHeld = state.kind === 'unloadable';
       const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
-      const remedy = isHeld
-        ? `\n(tried again when its files change, or by caisson residents reset ${key})`
-        : '';
-      this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
+      const remedy = `(tried again when its files change, or by caisson residents reset ${key})`;
+      this.#options.warn(`${what}: ${describeProblems(problems).detail}\n${remedy}`);
     },
   };
   /** Senses that were warned about. */
