@@ -160,6 +160,37 @@ test('the ending of a run computes the senses that listen for its status', async
   ]);
 });
 
+test('a sense gets the endings of runs from its declaration on, also those without a daemon, and no older ones', async () => {
+  const onDone = (root: string, name: string) =>
+    senseIn(root, name, { group: name, on: [{ kind: 'runs', statuses: ['done'] }] });
+  const { residents, recorder, starter, advance, settings, options, root } = await open({
+    senses: (folder) => [onDone(folder, 'a')],
+  });
+  const endRun = async (runId: string): Promise<void> => {
+    const record = recorder.of(runId);
+    await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+    await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
+  };
+  const computed = (): string[] =>
+    starter.guests.flatMap(({ orders }) =>
+      orders.flatMap((order) =>
+        order.kind === 'compute' && order.cause.kind === 'run' ? [`${order.name} ${order.cause.runId}`] : [],
+      ),
+    );
+  await residents.stop();
+  const [missed, next] = ['run_00000000000000000001', 'run_00000000000000000002'] as const;
+  await endRun(missed);
+  settings.now = { senses: [onDone(root, 'a'), onDone(root, 'b')], workflows: [] };
+  const later = await createResidents(options);
+  while (starter.guests.length === 0) await settle();
+  await advance(50);
+  await advance(COMPUTE_MS);
+  await endRun(next);
+  while (computed().length < 3) await advance(50);
+  expect(computed().toSorted()).toEqual([`a ${missed}`, `a ${next}`, `b ${next}`]);
+  await later.stop();
+});
+
 test('a signal that leads to a run whose ending leads to the signal again is a loop', async () => {
   const threadId = 'thread_00000000000000000001';
   const { recorder, starter, advance, ledger } = await open({

@@ -17,7 +17,8 @@ import { createFileWatch } from './file-watch.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { createReloader } from './reload.ts';
 import { findRunCauses } from './run-causes.ts';
-import { followRunEndings, type RunEndingsOptions } from './run-endings.ts';
+import { followRunEndings, type EndedRun, type RunEndingsOptions } from './run-endings.ts';
+import { createRunListeners, type RunListeners } from './run-listeners.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
 import { createSenses, type Senses } from './senses.ts';
 import { createSignals, type Signals, type SignalsOptions } from './signals.ts';
@@ -152,16 +153,20 @@ function joinSenses(
     computeFor,
     startThread: (start) => threads.start(start),
   });
-  const senses = createSenses({ clock, runtime, signals, warn, record: recorder.of(null) });
-  return { senses, signals, onEnded: (run) => computeForRun(ledger, { senses, signals }, run) };
+  const listeners = createRunListeners({ ledger, warn });
+  const record = recorder.of(null);
+  const senses = createSenses({ clock, runtime, signals, warn, record, onDeclared: listeners.set });
+  return { senses, signals, onEnded: (run) => computeForRun(ledger, { senses, signals, listeners }, run) };
 }
 
 function computeForRun(
   ledger: ResidentsOptions['ledger'],
-  { senses, signals }: Pick<JoinedSenses, 'senses' | 'signals'>,
-  { runId, status }: { readonly runId: string; readonly status: string },
+  { senses, signals, listeners }: Pick<JoinedSenses, 'senses' | 'signals'> & { listeners: RunListeners },
+  { runId, status, offset }: EndedRun,
 ): Promise<unknown> | null {
-  const listening = senses.findByTrigger('runs', ({ statuses }) => statuses.includes(status));
+  const listening = senses
+    .findByTrigger('runs', ({ statuses }) => statuses.includes(status))
+    .filter((sense) => listeners.hears(sense, offset));
   if (listening.length === 0) return null;
   const causes = findRunCauses(ledger, runId);
   const compute = async (sense: string): Promise<void> => {

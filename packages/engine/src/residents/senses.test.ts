@@ -53,6 +53,7 @@ function openSenses(isInstant = true) {
       },
     },
     record: recorder.of(null),
+    onDeclared: () => undefined,
     warn: () => undefined,
   });
   const advance = async (ms: number): Promise<void> => {

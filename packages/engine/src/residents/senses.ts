@@ -28,6 +28,8 @@ export interface SensesOptions {
   readonly runtime: Pick<WorkerRuntime, 'compute' | 'delivered' | 'view'>;
   readonly signals: Pick<Signals, 'emit'>;
   readonly record: Pick<RunRecord, 'publish'>;
+  /** Called with all that are declared now. */
+  onDeclared(senses: readonly SenseSettings[]): void;
   warn(message: string): void;
 }
 
@@ -75,6 +77,7 @@ class TimedSenses implements Senses {
       failWaiting(entry, { ...failed(failure), dropped: 'withdrawn' });
     }
     for (const settings of senses) this.#declare(settings);
+    this.#options.onDeclared(senses);
     this.#pass();
   }
 
