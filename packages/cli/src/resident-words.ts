@@ -38,8 +38,8 @@ export const RESIDENT_WORDS: Pick<EnvelopeHandlers<string>, ResidentType> = {
     say(sense, `by ${cause}`, formatDuration(durationMs), signals.join(', '), findCause(failure ?? '')),
   'signal.emitted': ({ name, sense, payload, listeners }) =>
     say(`${name} by ${sense}`, brief(payload), `to ${listeners.join(', ')}`),
-  'signal.dropped': ({ name, sense, why, listener, count }) =>
-    say(`${name} by ${sense}`, why, listener, count === 1 ? undefined : `${count} times`),
+  'signal.dropped': ({ name, sense, endedRun, why, listener, count }) =>
+    say(`${name} by ${sense ?? endedRun}`, why, listener, count === 1 ? undefined : `${count} times`),
   'thread.accepted': ({ workflow, trigger, payload }) => say(workflow, `by ${trigger.kind}`, brief(payload)),
   'thread.started': () => '',
   'thread.step-started': ({ round, kind, runIds, questionId, until }) =>

@@ -99,7 +99,11 @@ export const WorkflowConfig = z.strictObject({
   ),
   maxQueue: optional('may-lower', count(0, 100_000), 'Threads that may wait; more are dropped. Default 100.'),
   maxRounds: optional('may-lower', count(1, 10_000), 'Messages of one thread. Default 50.'),
-  timeout: optional('may-lower', Duration, 'Longest time of one thread, without its sleep. Default 1h.'),
+  timeout: optional(
+    'may-lower',
+    Duration,
+    'Longest time of one thread, without its sleep and the time in which it cannot work. Default 1h.',
+  ),
   gracePeriod: optional('may-lower', Duration, 'Time to stop when it is ended. Default 5s.'),
   mode: optional(
     'may-lower',
@@ -120,7 +124,11 @@ export const ScheduleConfig = z.strictObject({
     text(64),
     'Time zone of these times, for example Europe/Berlin. Default: that of the machine.',
   ),
-  jitter: optional('harmless', durationOrZero(), 'Starts up to this much later, at random. Default 0s.'),
+  jitter: optional(
+    'harmless',
+    durationOrZero(),
+    'Starts up to this much later, at random; at most the time between two of its times. Default 0s.',
+  ),
   catchUp: optional(
     'harmless',
     z.enum(['latest', 'skip']),

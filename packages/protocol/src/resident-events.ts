@@ -109,10 +109,13 @@ export const residentEvents = {
     version: 1,
     durable: true,
     summary:
-      'A signal, or a start of a thread, had no effect: a loop, a limit, no room, or a listener that cannot work.',
+      'A signal, an ending of a run, or a start of a thread, had no effect: a loop, a limit, no room, or a listener that cannot work.',
     data: z.object({
+      /** Of the signal; the status of a run that ended. */
       name: z.string(),
-      sense: z.string(),
+      /** That emitted it; absent for the ending of a run. */
+      sense: z.optional(z.string()),
+      endedRun: z.optional(z.string()),
       why: z.enum(['loop', 'depth', 'rate', 'overflow', 'rejected', 'replaced', 'blocked']),
       /** Whom it did not reach; absent for all. */
       listener: z.optional(z.string()),

@@ -4,6 +4,7 @@ import { extname, relative, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
   findNearest,
+  formatDuration,
   RUN_CONFIG,
   UNWATCHED_FOLDERS,
   type ConfigFile,
@@ -13,10 +14,12 @@ import {
 import { assembleGrant } from './assemble-residents.ts';
 import { findGrantProblems } from './check-grants.ts';
 import type { ConfigDocument } from './config-document.ts';
-import { readCronTimes } from './cron-times.ts';
+import { readCronTimes, type CronTimes } from './cron-times.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 
 const KINDS = ['senses', 'workflows', 'schedules'] as const;
+/** Times that are looked at for the shortest time between two of a schedule. */
+const PERIOD_SAMPLES = 64;
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs'];
 
 type Problem = Pick<ConfigProblem, 'message' | 'suggestion'> & { readonly path: readonly string[] };
@@ -146,17 +149,35 @@ async function findScheduleProblems({ schedules = {}, workflows = {} }: ConfigFi
 async function describeTimes({
   cron,
   timezone,
+  jitter = 0,
 }: ScheduleConfig): Promise<{ readonly key: string; readonly says: string } | null> {
   try {
     const times = await readCronTimes(cron, timezone);
-    return times.next(0) === null
-      ? { key: 'cron', says: `cron: "${cron}" is a time that never comes.` }
-      : null;
+    if (times.next(0) === null) return { key: 'cron', says: `cron: "${cron}" is a time that never comes.` };
+    const periodMs = jitter === 0 ? Infinity : findPeriodMs(times);
+    if (jitter <= periodMs) return null;
+    const period = formatDuration(periodMs);
+    return {
+      key: 'jitter',
+      says: `jitter: ${formatDuration(jitter)} is longer than ${period}, the shortest time between two times of "${cron}": the later one would be missed. Use at most ${period}.`,
+    };
   } catch (error) {
     const words = (error as Error).message.replace(/^CronPattern: /, '').replace(/\.$/, '');
     const key = words.startsWith('there is no time zone') ? 'timezone' : 'cron';
     return { key, says: `${key}: ${words}.` };
   }
+}
+
+/** The shortest time between two of the first times, from a moment that is the same for every check. */
+function findPeriodMs({ next }: CronTimes): number {
+  let periodMs = Infinity;
+  let last = next(0);
+  for (let count = 1; count < PERIOD_SAMPLES && last !== null; count += 1) {
+    const following = next(last);
+    if (following !== null) periodMs = Math.min(periodMs, following - last);
+    last = following;
+  }
+  return periodMs;
 }
 
 function describeWhat(schedule: ScheduleConfig, workflows: readonly string[]): string | null {

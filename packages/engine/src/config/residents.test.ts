@@ -165,6 +165,10 @@ test.each([
     'FILE:2:14: schedules.s.cron: "0 0 31 2 *" is a time that never comes.',
   ],
   [
+    'schedules:\n  s: { cron: "*/30 9-17 * * 1-5", task: x, jitter: 31m }\n',
+    'FILE:2:52: schedules.s.jitter: 31m is longer than 30m, the shortest time between two times of "*/30 9-17 * * 1-5": the later one would be missed. Use at most 30m.',
+  ],
+  [
     'schedules:\n  s: { cron: "0 3 * * *", timezone: Mars/Base, task: x }\n',
     'FILE:2:37: schedules.s.timezone: there is no time zone "Mars/Base"; use a name such as Europe/Berlin.',
   ],

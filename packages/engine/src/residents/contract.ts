@@ -19,7 +19,8 @@
  * RE7  What a compute changes and what it emits is one unit: both take effect when it returned, or neither does. A signal takes
  *      effect once, whatever is killed at any time, also when the compute was repeated.
  * RE8  A thread ends exactly once; the ledger refuses a second ending. A step of it is carried out once.
- * RE9  A signal that leads to itself is dropped, and so is one beyond the limits of depth and rate; each drop is recorded.
+ * RE9  A signal that leads to itself is dropped, and so is one beyond the limits of depth and rate. A signal, or an ending of a
+ *      run, whose compute cannot be begun is dropped, too. Each drop is recorded.
  */
 import type {
   Cause,
@@ -72,9 +73,12 @@ export interface ComputeOutcome {
   readonly durationMs: number;
   readonly signals: readonly { readonly name: string; readonly payload: unknown }[];
   readonly failure?: GuestFailure;
-  /** It was not made: too many signals wait. */
-  readonly dropped?: 'overflow';
+  /** It was not begun, and why. */
+  readonly dropped?: NotBegun;
 }
+
+/** Too many signals wait; its key, or its file, cannot work; its key does not serve it any more. */
+export type NotBegun = 'overflow' | 'blocked' | 'withdrawn';
 
 /** What a compute emitted, and why it was made. */
 export interface Emission {

@@ -1,24 +1,39 @@
 import type { Clock } from '@caisson/ground';
-import type { ThreadRow } from '@caisson/protocol';
 
-/** A limit of time that can be paused. Calls back once, when it is used up. */
+/** A host that is killed forgets at most so much of the time that counts. */
+const REPORT_MS = 60_000;
+
+export interface CountedTimeListener {
+  /** Called once, when the limit is used up. */
+  onOver(): void;
+  /** What is left; at each pause, and now and then while it counts. */
+  onCounted(leftMs: number): void;
+}
+
+/** A limit of time that can be paused. */
 export class CountedTime {
   readonly #clock: Clock;
-  readonly #onOver: () => void;
+  readonly #listener: CountedTimeListener;
   #leftMs: number;
   #run: { readonly sinceMs: number; cancel(): void } | null = null;
 
-  constructor(clock: Clock, leftMs: number, onOver: () => void) {
+  constructor(clock: Clock, leftMs: number, listener: CountedTimeListener) {
     this.#clock = clock;
     this.#leftMs = leftMs;
-    this.#onOver = onOver;
+    this.#listener = listener;
   }
 
   count(): void {
     if (this.#run !== null) return;
+    const isLast = this.#leftMs <= REPORT_MS;
+    const onTimer = (): void => {
+      if (isLast) return this.#listener.onOver();
+      this.pause();
+      this.count();
+    };
     this.#run = {
       sinceMs: this.#clock.monotonicMs(),
-      cancel: this.#clock.setTimer(Math.max(0, this.#leftMs), this.#onOver),
+      cancel: this.#clock.setTimer(Math.max(0, Math.min(this.#leftMs, REPORT_MS)), onTimer),
     };
   }
 
@@ -27,15 +42,6 @@ export class CountedTime {
     this.#run.cancel();
     this.#leftMs -= this.#clock.monotonicMs() - this.#run.sinceMs;
     this.#run = null;
+    this.#listener.onCounted(this.#leftMs);
   }
-}
-
-/** What is left of a thread's time, by the clock of the wall. */
-export function leftMsOf(
-  { timeoutMs, startedAt, pausedMs = 0, pausedSince }: ThreadRow,
-  nowMs: number,
-): number {
-  const untilMs = pausedSince === undefined ? nowMs : Date.parse(pausedSince);
-  const usedMs = startedAt === undefined ? 0 : untilMs - Date.parse(startedAt) - pausedMs;
-  return timeoutMs - Math.max(0, usedMs);
 }

@@ -1,99 +1,14 @@
-import { createManualClock, createStamp } from '@caisson/ground';
-import { BusTopic } from '@caisson/protocol';
 import { writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
-import { createBus } from '../bus/index.ts';
-import { createFeed, createMemoryLedger, createRecorder } from '../ledger/index.ts';
-import type { ResidentSettings, SenseSettings } from './contract.ts';
+import type { SenseSettings } from './contract.ts';
 import { createResidents } from './create-residents.ts';
-import { createFakeStarter, type FakeGuest } from './fixtures/fake-starter.ts';
 import { createFakeThreads } from './fixtures/fake-threads.ts';
+import { COMPUTE_MS, grant, openResidents as open, senseIn } from './fixtures/open-residents.ts';
 import { settle } from './fixtures/open-runtime.ts';
-
-const grant = { read: [], write: [], hosts: [], limits: { memory: 1, pids: 1, disk: 1 } };
-const COMPUTE_MS = 10;
-
-interface OpenOptions {
-  script?(guest: FakeGuest, after: (ms: number, work: () => void) => void): void;
-  senses?(root: string): readonly SenseSettings[];
-  readonly startMs?: number;
-}
-
-const senseIn = (root: string, name: string, rest: Partial<SenseSettings> = {}): SenseSettings => ({
-  name,
-  file: join(root, `${name}.ts`),
-  group: 'ci',
-  on: [],
-  throttleMs: 0,
-  timeoutMs: 30_000,
-  graceMs: 5000,
-  grant,
-  ...rest,
-});
-
-/** Real files, a real ledger in memory, guests that answer after a while, and a clock that the test moves. */
-async function open({ script, senses, startMs = 50 }: OpenOptions = {}) {
-  const root = await mkdtemp(join(tmpdir(), 'residents-'));
-  const clock = createManualClock();
-  const ledger = createMemoryLedger();
-  const recorder = createRecorder({ ledger, clock });
-  const feed = createFeed({ ledger, recorder, clock });
-  const bus = createBus();
-  const reloaded: string[][] = [];
-  bus.on(BusTopic.EXTENSIONS_RELOADED, ({ changed }) => reloaded.push([...changed]));
-  const after = (ms: number, work: () => void): void => void clock.setTimer(ms, work);
-  const answerLater = (guest: FakeGuest): void => {
-    guest.answer = (order) => {
-      if (order.kind === 'compute') after(COMPUTE_MS, () => guest.computed(order.id));
-    };
-    guest.ready();
-  };
-  const starter = createFakeStarter({
-    clock,
-    startMs,
-    script: (guest) => (script ?? answerLater)(guest, after),
-  });
-  const threads = createFakeThreads();
-  const warnings: string[] = [];
-  const names = ['a', 'b', 'c', 'd'];
-  for (const name of names) writeFileSync(join(root, `${name}.ts`), 'export default 1;');
-  const settings: { now: ResidentSettings } = {
-    now: { senses: senses?.(root) ?? names.map((name) => senseIn(root, name)), workflows: [] },
-  };
-  const options = {
-    projectRoot: root,
-    starter,
-    clock,
-    ledger,
-    recorder,
-    feed,
-    bus,
-    stamp: createStamp(Buffer.from('a secret')),
-    readSettings: () => settings.now,
-    openThreads: () => threads,
-    warn: (message: string) => void warnings.push(message),
-  };
-  const residents = await createResidents(options);
-  onTestFinished(async () => {
-    await residents.stop();
-    feed.stop();
-    await rm(root, { recursive: true, force: true });
-  });
-  const advance = async (ms: number): Promise<void> => {
-    clock.advance(ms);
-    await settle();
-  };
-  return {
-    ...{ root, clock, ledger, recorder, residents, starter, threads, warnings, settings, reloaded },
-    ...{ advance, names, options, answerLater },
-  };
-}
 
 test('reloads every 200 ms during 5,000 triggered computes lose none and double none', async () => {
   const { root, residents, starter, advance, names, reloaded, clock } = await open();
@@ -243,6 +158,37 @@ test('the ending of a run computes the senses that listen for its status', async
   expect(starter.newest().orders).toMatchObject([
     { kind: 'compute', name: 'a', cause: { kind: 'run', runId: 'run_00000000000000000001', status: 'done' } },
   ]);
+});
+
+test('a sense gets the endings of runs from its declaration on, also those without a daemon, and no older ones', async () => {
+  const onDone = (root: string, name: string) =>
+    senseIn(root, name, { group: name, on: [{ kind: 'runs', statuses: ['done'] }] });
+  const { residents, recorder, starter, advance, settings, options, root } = await open({
+    senses: (folder) => [onDone(folder, 'a')],
+  });
+  const endRun = async (runId: string): Promise<void> => {
+    const record = recorder.of(runId);
+    await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+    await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
+  };
+  const computed = (): string[] =>
+    starter.guests.flatMap(({ orders }) =>
+      orders.flatMap((order) =>
+        order.kind === 'compute' && order.cause.kind === 'run' ? [`${order.name} ${order.cause.runId}`] : [],
+      ),
+    );
+  await residents.stop();
+  const [missed, next] = ['run_00000000000000000001', 'run_00000000000000000002'] as const;
+  await endRun(missed);
+  settings.now = { senses: [onDone(root, 'a'), onDone(root, 'b')], workflows: [] };
+  const later = await createResidents(options);
+  while (starter.guests.length === 0) await settle();
+  await advance(50);
+  await advance(COMPUTE_MS);
+  await endRun(next);
+  while (computed().length < 3) await advance(50);
+  expect(computed().toSorted()).toEqual([`a ${missed}`, `a ${next}`, `b ${next}`]);
+  await later.stop();
 });
 
 test('a signal that leads to a run whose ending leads to the signal again is a loop', async () => {

@@ -5,6 +5,7 @@ import type { SafeEventBus } from '../bus/index.ts';
 import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type {
   Emission,
+  NotBegun,
   ResidentSettings,
   Residents,
   ResidentStarter,
@@ -16,9 +17,10 @@ import { createFileWatch } from './file-watch.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { createReloader } from './reload.ts';
 import { findRunCauses } from './run-causes.ts';
-import { followRunEndings } from './run-endings.ts';
+import { followRunEndings, type EndedRun, type RunEndingsOptions } from './run-endings.ts';
+import { createRunListeners, type RunListeners } from './run-listeners.ts';
 import type { RuntimeLimits } from './runtime-limits.ts';
-import { createSenses, keyOfGroup, type Senses } from './senses.ts';
+import { createSenses, type Senses } from './senses.ts';
 import { createSignals, type Signals, type SignalsOptions } from './signals.ts';
 import { createWorkerRuntime } from './worker-runtime.ts';
 
@@ -50,7 +52,7 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     void senses.takeUndelivered(sense, emission);
   const runtime = createWorkerRuntime({ ...options, kv: ledger.kv, limits, onUndelivered });
   const threads = options.openThreads(runtime);
-  const { senses, signals } = joinSenses(options, runtime, threads, () => reloader.settings());
+  const { senses, signals, onEnded } = joinSenses(options, runtime, threads, () => reloader.settings());
   const files = createFileWatch({ root: options.projectRoot, clock, warn });
   let isFirst = true;
   const resumeThreads = (keys: readonly string[]): Promise<void> =>
@@ -69,7 +71,7 @@ export async function createResidents(options: ResidentsOptions): Promise<Reside
     isFirst = false;
     await threads.recoverThreadsForWorker();
     signals.resume();
-    stopEndings = followRunEndings({ ...options, onEnded: (run) => computeForRun(options, senses, run) });
+    stopEndings = followRunEndings({ ...options, onEnded });
   };
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
@@ -114,24 +116,26 @@ async function resumeThreadsOf(
   for (const { name } of flows) await threads.recoverThreadsForWorker(name);
 }
 
-/** Senses emit signals, and signals make senses compute. */
+interface JoinedSenses {
+  readonly senses: Senses;
+  readonly signals: Signals;
+  /** Of a run. */
+  readonly onEnded: RunEndingsOptions['onEnded'];
+}
+
+/** Senses emit signals, and signals and endings of runs make senses compute. */
 function joinSenses(
   { clock, recorder, ledger, warn }: ResidentsOptions,
   runtime: WorkerRuntime,
   threads: Threads,
   settings: () => ResidentSettings,
-): { readonly senses: Senses; readonly signals: Signals } {
+): JoinedSenses {
   const computeFor: SignalsOptions['computeFor'] = async (sense, signal) => {
     const { name, signalId, payload, causes } = signal;
     const cause = { kind: 'signal', name, signalId, payload } as const;
     const chain = [...causes, { signalId, name, sense: signal.sense }];
-    const { failure, dropped } = await senses.request(sense, cause, chain);
-    if (dropped !== undefined) return { dropped };
-    const group = settings().senses.find((other) => other.name === sense)?.group ?? '';
-    const state = runtime.view(keyOfGroup(group))?.state;
-    return failure !== undefined && (state === 'blocked' || state === 'unloadable')
-      ? { dropped: 'blocked' }
-      : {};
+    const { dropped } = await senses.request(sense, cause, chain);
+    return dropped === undefined ? {} : { dropped: findDropReason(dropped) };
   };
   const signals = createSignals({
     clock,
@@ -149,19 +153,34 @@ function joinSenses(
     computeFor,
     startThread: (start) => threads.start(start),
   });
-  const senses = createSenses({ clock, runtime, signals, warn, record: recorder.of(null) });
-  return { senses, signals };
+  const listeners = createRunListeners({ ledger, warn });
+  const record = recorder.of(null);
+  const senses = createSenses({ clock, runtime, signals, warn, record, onDeclared: listeners.set });
+  return { senses, signals, onEnded: (run) => computeForRun(ledger, { senses, signals, listeners }, run) };
 }
 
 function computeForRun(
-  { ledger }: Pick<ResidentsOptions, 'ledger'>,
-  senses: Senses,
-  { runId, status }: { readonly runId: string; readonly status: string },
+  ledger: ResidentsOptions['ledger'],
+  { senses, signals, listeners }: Pick<JoinedSenses, 'senses' | 'signals'> & { listeners: RunListeners },
+  { runId, status, offset }: EndedRun,
 ): Promise<unknown> | null {
-  const listening = senses.findByTrigger('runs', ({ statuses }) => statuses.includes(status));
+  const listening = senses
+    .findByTrigger('runs', ({ statuses }) => statuses.includes(status))
+    .filter((sense) => listeners.hears(sense, offset));
   if (listening.length === 0) return null;
   const causes = findRunCauses(ledger, runId);
-  return Promise.all(listening.map((sense) => senses.request(sense, { kind: 'run', runId, status }, causes)));
+  const compute = async (sense: string): Promise<void> => {
+    const { dropped } = await senses.request(sense, { kind: 'run', runId, status }, causes);
+    if (dropped === undefined) return;
+    const ending = { name: status, endedRun: runId, causes: [...causes] };
+    signals.drop({ ...ending, why: findDropReason(dropped) }, sense);
+  };
+  return Promise.all(listening.map(compute));
+}
+
+/** A listener that is not there any more cannot work, either. */
+function findDropReason(dropped: NotBegun): 'overflow' | 'blocked' {
+  return dropped === 'overflow' ? dropped : 'blocked';
 }
 
 function describe(

@@ -62,7 +62,7 @@ test('endings that happen while the feed fails start senses when it works again'
   await advance(1000);
   broken.is = false;
   await advance(1000);
-  expect(await ended.promise).toEqual({ runId: RUN, status: 'done' });
+  expect(await ended.promise).toMatchObject({ runId: RUN, status: 'done' });
   expect(warnings).toEqual(['endings of runs wait to start senses: the disk is away']);
   stop();
   real.stop();
@@ -83,7 +83,7 @@ test('an ending that cannot be delivered now is delivered later, with one warnin
   });
   await endRun();
   for (const ms of [0, 1000, 2000]) await advance(ms);
-  expect(await ended.promise).toEqual({ runId: RUN, status: 'done' });
+  expect(await ended.promise).toMatchObject({ runId: RUN, status: 'done' });
   expect(warnings).toEqual([`the ending of ${RUN} is delivered later: the ledger cannot be read`]);
   stop();
   real.stop();

@@ -73,3 +73,16 @@ test('a run that is accepted after its thread was cancelled is cancelled, too', 
   gate.resolve();
   await expect.poll(() => stage.cancelled).toEqual(stage.requests.map(({ runId }) => runId));
 });
+
+test('a thread whose workflow is not declared when its host starts is cancelled with its runs', async () => {
+  const stage = openStage(oneRole(({ dispatch }) => dispatch({ task: 'fix it' })));
+  const threadId = await stage.start();
+  await stage.untilStatus(threadId, 'waiting');
+  await stage.until(() => stage.ledger.runs().length === 1);
+  await stage.kill();
+  delete stage.workflows['fix'];
+  const next = stage.openHost();
+  await next.threads.recoverThreadsForWorker();
+  expect(await next.threads.cancel(threadId)).toBe(true);
+  expect(stage.cancelled).toEqual(stage.requests.map(({ runId }) => runId));
+});

@@ -1,13 +1,14 @@
 /** One key: its plan, its state (contract.ts) and the work that waits; succession.ts says how a changed plan gets it. */
-import type { GuestFailure, ResidentEnding } from '@caisson/protocol';
+import type { ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
 import { SlidingWindow } from './sliding-window.ts';
 import { describeEnding, describeRefusal, type Problems } from './describe-problems.ts';
 import {
+  composeRetries,
   endWorkers,
   findRefusal,
-  giveWork,
   IDLE,
+  offerWork,
   STOPPING,
   waitToRespawn,
   WITHDRAWN,
@@ -16,21 +17,18 @@ import {
 } from './key-state.ts';
 import { LiveWorker } from './live-worker.ts';
 import { Succession } from './succession.ts';
-import { failWork, isRepeated, loseWork, type Work } from './work.ts';
+import { failWork, isRepeated, loseWork, type Refusal, type Work } from './work.ts';
 
 export class KeyedWorker {
   readonly #rooms: KeyRooms;
-  /** Changed by `declare` alone. */
-  plan: ResidentPlan;
+  plan: ResidentPlan; // changed by `declare` alone
   #isKept: boolean;
-  /** Changed here alone. */
-  state: KeyState = IDLE;
+  state: KeyState = IDLE; // changed here alone
   #queue: Work[] = [];
   readonly #succession = new Succession();
   readonly #crashes: SlidingWindow;
-  closed: GuestFailure | null = null; // why it takes no work at all
-  /** A kept key has a worker from its first work on, unless it was evicted. */
-  #isWanted = false;
+  closed: Refusal | null = null; // why it takes no work at all
+  #isWanted = false; // a kept key has a worker from its first work on, unless it was evicted
   starts = 0;
 
   constructor(rooms: KeyRooms, plan: ResidentPlan, isKept: boolean, block: string | null) {
@@ -77,9 +75,7 @@ export class KeyedWorker {
   }
 
   submit(work: Work): void {
-    const refusal = this.closed ?? findRefusal(this.state);
-    if (refusal !== null) return failWork(work, refusal);
-    if (this.state.kind === 'ready' && giveWork(this.state.worker, work)) return;
+    if (offerWork(this, work, this.#succession.problems)) return;
     this.#queue.push(work);
     this.#goOn();
   }
@@ -92,7 +88,7 @@ export class KeyedWorker {
     const isSent = this.#workers.some((worker) => worker.abandon(work, why, graceMs));
     if (isSent || !this.#queue.includes(work)) return;
     this.#queue = this.#queue.filter((queued) => queued !== work);
-    failWork(work, { kind: 'aborted', detail: why });
+    failWork(work, { failure: { kind: 'aborted', detail: why } });
   }
 
   /** Finishes what is under way. What came meanwhile, or a kept key, starts the next one. */
@@ -128,7 +124,9 @@ export class KeyedWorker {
 
   reset(): void {
     this.#crashes.clear();
+    this.#succession.forgetRefusal();
     if (this.state.kind === 'blocked' || this.state.kind === 'unloadable') this.state = IDLE;
+    else if (this.state.kind === 'ready') this.#goOn();
   }
 
   withdraw(): Promise<void> {
@@ -140,7 +138,7 @@ export class KeyedWorker {
     return this.#close(STOPPING, (worker) => (graceMs === 0 ? worker.kill() : worker.stop(graceMs)));
   }
 
-  async #close(why: GuestFailure, end: (worker: LiveWorker) => void): Promise<void> {
+  async #close(why: Refusal, end: (worker: LiveWorker) => void): Promise<void> {
     this.closed = why;
     this.#isWanted = false;
     this.#endWait();
@@ -205,18 +203,26 @@ export class KeyedWorker {
   #judgeTrial(trial: LiveWorker): void {
     const old = this.worker;
     const problems = this.#succession.judge(trial, old);
-    if (problems !== null) return this.#rooms.reports.refused(this, problems);
+    if (problems !== null) return this.#refuse(problems);
     this.#succession.leave(old);
     old?.stop(this.#rooms.limits.drainMs, 'a new version took its place');
     this.#serveWith(trial, { isNewVersion: true });
   }
 
+  #refuse(problems: Problems): void {
+    this.#rooms.reports.refused(this, problems);
+    this.#submitAgain();
+  }
+
   #forget(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void {
-    const refused = this.#succession.forget(worker, ending);
-    if (refused !== null) this.#rooms.reports.refused(this, refused);
+    const retries = composeRetries(this.#rooms, this.#crashes.limit, () => this.#goOn());
+    const refused = this.#succession.forget(worker, ending, retries);
+    if (refused !== null) this.#refuse(refused);
     if (worker === this.worker) this.#loseWorker(worker, ending);
     this.#rooms.reports.ended(this, worker, ending);
-    for (const work of unanswered) this.#sendAgain(work, ending);
+    for (const work of unanswered)
+      if (this.closed !== STOPPING && isRepeated(work, ending)) this.submit(work); // RE3
+      else loseWork(work, ending);
     this.#goOn();
   }
 
@@ -240,10 +246,5 @@ export class KeyedWorker {
     this.state.cancel();
     this.state = IDLE;
     this.#goOn();
-  }
-
-  #sendAgain(work: Work, ending: ResidentEnding): void {
-    if (this.closed === null && isRepeated(work, ending)) this.submit(work); // RE3
-    else loseWork(work, ending);
   }
 }

@@ -1,7 +1,7 @@
 /** What settings and files make: one plan for each group of senses and each workflow, and the files that it depends on. */
 import { createHash } from 'node:crypto';
 import type { ResidentGrant, ResidentPlan, ResidentSettings } from './contract.ts';
-import { keyOfGroup } from './senses.ts';
+import { keyOfGroup } from './sense-entry.ts';
 import { readSources } from './source-files.ts';
 
 export interface ComposedPlan {

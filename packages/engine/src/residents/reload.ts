@@ -8,7 +8,8 @@ import { dirname } from 'node:path';
 import type { ResidentSettings, WorkerRuntime } from './contract.ts';
 import { findBase, findInside, type FileInterest, type FileWatch } from './file-watch.ts';
 import { composePlans, keyOfWorkflow, type ComposedPlan } from './plans.ts';
-import { keyOfGroup, type Senses } from './senses.ts';
+import { keyOfGroup } from './sense-entry.ts';
+import type { Senses } from './senses.ts';
 
 export interface ReloaderOptions {
   readonly projectRoot: string;

@@ -5,10 +5,17 @@ import { deliverUntilDone } from './deliver-until-done.ts';
 import { DeliveryCursor, type DeliveryCursorOptions } from './delivery-cursor.ts';
 import { followFeed } from './follow-feed.ts';
 
+export interface EndedRun {
+  readonly runId: string;
+  readonly status: string;
+  /** Of its ending. */
+  readonly offset: number;
+}
+
 export interface RunEndingsOptions extends DeliveryCursorOptions {
   readonly feed: Pick<EventFeed, 'read'>;
   /** Resolves when all that it caused is done; null when it causes nothing. One that fails is asked again. */
-  onEnded(run: { readonly runId: string; readonly status: string }): Promise<unknown> | null;
+  onEnded(run: EndedRun): Promise<unknown> | null;
 }
 
 /** Returns an idempotent stop. */
@@ -18,7 +25,7 @@ export function followRunEndings(options: RunEndingsOptions): () => void {
   const deliver = async (offset: number, runId: string, status: string): Promise<void> => {
     let isCause = true;
     const cause = async (): Promise<void> => {
-      const caused = options.onEnded({ runId, status });
+      const caused = options.onEnded({ runId, status, offset });
       isCause = caused !== null;
       await caused;
     };

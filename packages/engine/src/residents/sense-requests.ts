@@ -43,9 +43,15 @@ export function addRequest(
   if (isOwn && isFull && request.cause.kind === 'signal') return false;
   const isJoined = (other: PlannedCompute): boolean => isThrottled || isOwn || !OWN.has(other.cause.kind);
   const planned = isOwn && !isFull ? undefined : waiting.find(isJoined);
-  if (planned === undefined) waiting.push(planOf(request));
+  if (planned === undefined) insert(waiting, planOf(request));
   else join(planned, request);
   return true;
+}
+
+/** A person does not wait for the signals that came before. */
+function insert(waiting: PlannedCompute[], planned: PlannedCompute): void {
+  const index = planned.isUrgent ? waiting.findIndex(({ isUrgent }) => !isUrgent) : -1;
+  waiting.splice(index === -1 ? waiting.length : index, 0, planned);
 }
 
 function planOf({ cause, causes, computeId, settle }: ComputeRequest): PlannedCompute {

@@ -53,6 +53,7 @@ function openSenses(isInstant = true) {
       },
     },
     record: recorder.of(null),
+    onDeclared: () => undefined,
     warn: () => undefined,
   });
   const advance = async (ms: number): Promise<void> => {
@@ -300,4 +301,19 @@ test('many joined signals are no deep chain', async () => {
     's38',
     's39',
   ]);
+});
+
+test('a compute that a person asks for is made before the signals that wait', async () => {
+  const { senses, computes, kinds } = openSenses(false);
+  senses.set([sense('a')]);
+  for (let index = 0; index < 3; index += 1)
+    void senses.request('a', { kind: 'signal', name: 'red', signalId: `s${index}`, payload: null });
+  for (let index = 0; index < 2; index += 1) void senses.request('a', { kind: 'user' });
+  for (let index = 0; index < 5; index += 1) {
+    computes[index]?.end();
+    await settle();
+  }
+  expect(kinds()).toEqual(['signal', 'user', 'user', 'signal', 'signal']);
+  const signals = computes.flatMap(({ cause }) => (cause.kind === 'signal' ? [cause.signalId] : []));
+  expect(signals).toEqual(['s0', 's1', 's2']);
 });

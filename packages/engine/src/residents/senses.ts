@@ -19,7 +19,8 @@ import {
 import type { RunRecord } from '../ledger/index.ts';
 import { chooseComputeId, findComputeId } from './compute-id.ts';
 import type { ComputeOutcome, Emission, SenseSettings, SenseTrigger, WorkerRuntime } from './contract.ts';
-import { addRequest, describeTrigger, type PlannedCompute } from './sense-requests.ts';
+import { describeSense, failed, failWaiting, keyOfGroup, NEVER, type Entry } from './sense-entry.ts';
+import { addRequest, type PlannedCompute } from './sense-requests.ts';
 import type { Signals } from './signals.ts';
 
 export interface SensesOptions {
@@ -27,6 +28,8 @@ export interface SensesOptions {
   readonly runtime: Pick<WorkerRuntime, 'compute' | 'delivered' | 'view'>;
   readonly signals: Pick<Signals, 'emit'>;
   readonly record: Pick<RunRecord, 'publish'>;
+  /** Called with all that are declared now. */
+  onDeclared(senses: readonly SenseSettings[]): void;
   warn(message: string): void;
 }
 
@@ -47,23 +50,8 @@ export interface Senses {
   stop(): void;
 }
 
-interface Entry {
-  settings: SenseSettings;
-  readonly waiting: PlannedCompute[];
-  isComputing: boolean;
-  startedMs: number;
-  intervalDueMs: number;
-  computes: number;
-  failures: number;
-  last: Pick<SenseView, 'lastComputeAt' | 'lastDurationMs' | 'lastProblem'>;
-}
-
-/** Shared by all that have not computed. */
-const NEVER: Entry['last'] = {};
 /** What is due so soon is done now: one wake-up instead of two. */
 const SOON_MS = 5;
-
-export const keyOfGroup = (group: string): string => `senses.${group}`;
 
 export function createSenses(options: SensesOptions): Senses {
   return new TimedSenses(options);
@@ -85,9 +73,11 @@ class TimedSenses implements Senses {
     for (const [name, entry] of this.#entries) {
       if (names.has(name)) continue;
       this.#entries.delete(name);
-      failWaiting(entry, { kind: 'invalid', detail: `${name} is no longer configured` });
+      const failure = { kind: 'invalid', detail: `${name} is no longer configured` } as const;
+      failWaiting(entry, { ...failed(failure), dropped: 'withdrawn' });
     }
     for (const settings of senses) this.#declare(settings);
+    this.#options.onDeclared(senses);
     this.#pass();
   }
 
@@ -120,14 +110,14 @@ class TimedSenses implements Senses {
   }
 
   views(): readonly SenseView[] {
-    return [...this.#entries.values()].map((entry) => this.#describe(entry));
+    return [...this.#entries.values()].map((entry) => describeSense(this.#options, entry));
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#cancel();
     for (const entry of this.#entries.values())
-      failWaiting(entry, { kind: 'aborted', detail: 'residents are stopped' });
+      failWaiting(entry, failed({ kind: 'aborted', detail: 'residents are stopped' }));
   }
 
   #declare(settings: SenseSettings): void {
@@ -181,13 +171,13 @@ class TimedSenses implements Senses {
   }
 
   async #compute(entry: Entry, { cause, causes, covers, settles }: PlannedCompute): Promise<void> {
-    const { name, group, timeoutMs, graceMs } = entry.settings;
+    const { name, timeoutMs, graceMs } = entry.settings;
     entry.isComputing = true;
     entry.startedMs = this.#nowMs();
     const computeId = chooseComputeId(this.#options.clock, name, cause);
     const others = covers.filter((covered) => covered !== computeId);
     const order = { name, computeId, cause, causes: [...causes], timeoutMs, graceMs, covers: others };
-    const outcome = await this.#options.runtime.compute(keyOfGroup(group), order);
+    const outcome = await this.#ask(entry, order);
     const signals = outcome.failure === undefined ? outcome.signals : [];
     const failure = await this.#emit(entry, { computeId, signals, causes }); // SE5
     const kept = failure === null ? outcome : { ...outcome, signals: [], failure };
@@ -195,6 +185,14 @@ class TimedSenses implements Senses {
     entry.isComputing = false;
     for (const settle of settles) settle(kept);
     this.#begin(entry);
+  }
+
+  /** A sense that is moved to another group takes what was not begun with it. */
+  async #ask(entry: Entry, order: Parameters<WorkerRuntime['compute']>[1]): Promise<ComputeOutcome> {
+    const { group, name } = entry.settings;
+    const outcome = await this.#options.runtime.compute(keyOfGroup(group), order);
+    const isMoved = entry.settings.group !== group && this.#entries.get(name) === entry;
+    return outcome.dropped === 'withdrawn' && isMoved ? this.#ask(entry, order) : outcome;
   }
 
   /** What cannot be recorded is reported again when its file is loaded. */
@@ -226,25 +224,7 @@ class TimedSenses implements Senses {
     this.#options.record.publish('sense.computed', { ...data, ...definedOnly({ failure: problem }) }, 0);
   }
 
-  #describe({ settings, isComputing, computes, failures, last, intervalDueMs }: Entry): SenseView {
-    const { name, group, file, intervalMs, on } = settings;
-    const { clock, runtime } = this.#options;
-    const nextMs = clock.wallMs() + intervalDueMs - this.#nowMs();
-    const nextAt = Number.isFinite(nextMs) ? new Date(nextMs).toISOString() : undefined;
-    const { state = 'idle', problems } = runtime.view(keyOfGroup(group)) ?? {};
-    const view = { name, group, file, state, on: on.map(describeTrigger), isComputing, computes, failures };
-    return { ...view, ...last, ...definedOnly({ intervalMs, nextAt, problem: problems?.[name] }) };
-  }
-
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
-}
-
-function failed(failure: GuestFailure): ComputeOutcome {
-  return { durationMs: 0, signals: [], failure };
-}
-
-function failWaiting({ waiting }: Entry, failure: GuestFailure): void {
-  for (const { settles } of waiting.splice(0)) for (const settle of settles) settle(failed(failure));
 }

@@ -51,6 +51,8 @@ export interface Signals {
   emit(sense: string, emission: Emission): Promise<void>;
   /** SG5. */
   resume(): void;
+  /** Something else that a sense was to compute for had no effect. */
+  drop(drop: Drop, sense: string): void;
   stop(): void;
 }
 
@@ -111,6 +113,10 @@ class RecordedSignals implements Signals {
         workflows: present.workflows.filter((name) => data.listeners.includes(WORKFLOW + name)),
       });
     }
+  }
+
+  drop(drop: Drop, sense: string): void {
+    if (!this.#stopping.signal.aborted) this.#drops.add({ ...drop, listener: SENSE + sense });
   }
 
   stop(): void {

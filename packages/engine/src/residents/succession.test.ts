@@ -4,6 +4,7 @@ import { openRuntime, planOf, settle } from './fixtures/open-runtime.ts';
 
 const SENSES = 'senses.ci';
 const kept = { isKept: true };
+const TRIED_AGAIN = `\n(tried again when its files change, or by caisson residents reset ${SENSES})`;
 const answered = { durationMs: 1, signals: [] };
 const idsOf = (guest: FakeGuest | undefined): string[] =>
   (guest?.orders ?? []).flatMap((order) => (order.kind === 'compute' ? [order.id] : []));
@@ -62,7 +63,7 @@ test('a changed file that does not load leaves the old version at work, says so,
     crashes: 0,
     problems: { a: 'Unexpected token' },
   });
-  expect(warnings).toEqual(['the old version of senses.ci goes on: a: Unexpected token']);
+  expect(warnings).toEqual([`the old version of senses.ci goes on: a: Unexpected token${TRIED_AGAIN}`]);
   expect(events.at(-1)).toMatchObject({
     type: 'resident.ended',
     data: { why: 'stopped', detail: 'it does not load: a: Unexpected token' },
@@ -73,8 +74,8 @@ test('a changed file that does not load leaves the old version at work, says so,
   expect(runtime.view(SENSES)?.problems).toBeUndefined();
 });
 
-test('a changed version that ends before it is ready is no crash of the key', async () => {
-  const { runtime, compute, warnings } = openRuntime({
+test('a changed version that ends before it is ready is no crash of the key, and is tried up to the crash limit', async () => {
+  const { runtime, starter, compute, warnings, advance } = openRuntime({
     script(guest) {
       if (guest.plan.digest === 'one') beGood(guest);
       else guest.end({ why: 'exited', detail: 'code 3' });
@@ -84,10 +85,71 @@ test('a changed version that ends before it is ready is no crash of the key', as
   await compute(SENSES, 'a');
   runtime.declare(planOf(SENSES, ['a'], 'two'), kept);
   await settle();
+  await advance(999);
+  expect([starter.guests.length, warnings]).toEqual([2, []]);
+  for (let retry = 0; retry < 10; retry += 1) await advance(1000);
   expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', pid: 1001, crashes: 0 });
+  expect(starter.guests.length).toBe(6);
   expect(warnings).toEqual([
-    'the old version of senses.ci goes on: a: the changed version ended (exited: code 3)',
+    `the old version of senses.ci goes on: a: the changed version ended (exited: code 3)${TRIED_AGAIN}`,
   ]);
+});
+
+test('a changed version whose first start is killed, or fails, takes over after the delay', async () => {
+  let kills = 1;
+  const { runtime, starter, compute, warnings, advance } = openRuntime({
+    script(guest) {
+      if (guest.plan.digest === 'one' || kills-- <= 0) beGood(guest);
+      else guest.end({ why: 'signal', detail: 'SIGKILL' });
+    },
+  });
+  runtime.declare(planOf(SENSES, ['a']), kept);
+  await compute(SENSES, 'a');
+  const start = starter.start.bind(starter);
+  starter.start = () => Promise.reject(new Error('EAGAIN'));
+  runtime.declare(planOf(SENSES, ['a'], 'two'), kept);
+  await settle();
+  starter.start = start;
+  for (let retry = 0; retry < 2; retry += 1) await advance(1000);
+  expect(starter.guests.map(({ plan, isOver }) => [plan.digest, isOver])).toEqual([
+    ['one', true],
+    ['two', true],
+    ['two', false],
+  ]);
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', crashes: 0 });
+  expect(warnings).toEqual([]);
+});
+
+test('a reset tries a refused version again', async () => {
+  let isBroken = true;
+  const { runtime, compute } = openRuntime({
+    script(guest) {
+      if (guest.plan.digest === 'two' && isBroken) guest.ready({ a: 'Cannot find package' });
+      else beGood(guest);
+    },
+  });
+  runtime.declare(planOf(SENSES, ['a']), kept);
+  await compute(SENSES, 'a');
+  runtime.declare(planOf(SENSES, ['a'], 'two'), kept);
+  await settle();
+  expect(runtime.view(SENSES)).toMatchObject({ pid: 1001, problems: { a: 'Cannot find package' } });
+  isBroken = false;
+  await runtime.reset(SENSES);
+  await settle();
+  expect(runtime.view(SENSES)).toMatchObject({ state: 'ready', pid: 1003 });
+  expect(runtime.view(SENSES)?.problems).toBeUndefined();
+});
+
+test('a shutdown ends the wait for the next trial', async () => {
+  const { runtime, compute, clock } = openRuntime({
+    script: (guest) => (guest.plan.digest === 'one' ? beGood(guest) : guest.end()),
+  });
+  runtime.declare(planOf(SENSES, ['a']), kept);
+  await compute(SENSES, 'a');
+  runtime.declare(planOf(SENSES, ['a'], 'two'), kept);
+  await settle();
+  await runtime.shutdown({ graceMs: 0 });
+  expect(clock.pendingTimers()).toBe(0);
 });
 
 test('a trial takes the place of a worker that crashes meanwhile', async () => {

@@ -7,23 +7,23 @@
  *      ├──the key is not declared, blocked, or its file cannot be loaded──► held ──resume──► turning
  *      └──cancelled, out of time, too many rounds, the role failed──► ended
  *
- * Time counts by the clock of the wall from the start on, also without a daemon; not while it only sleeps or asks a person.
+ * Its time counts while it is driven, and not while it only sleeps, asks a person, or is held (thread-time.ts).
  */
 import { MAX_PAYLOAD_BYTES, type GuestFailure, type ThreadEnding, type ThreadRow } from '@caisson/protocol';
 import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
 import type { RunningTurn, TurnOutcome } from './contract.ts';
-import { CountedTime, leftMsOf } from './counted-time.ts';
+import type { CountedTime } from './counted-time.ts';
 import { sizeOf, type StepOutcome } from './plan-step.ts';
 import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { ThreadSteps } from './thread-steps.ts';
+import { createThreadTime } from './thread-time.ts';
 import { abandonTurn, composeTurn, findBeyond } from './turn-order.ts';
 import { isHeld, TurnCrashes } from './turn-repeats.ts';
 
 const DEFAULT_GRACE_MS = 5000;
-
 type Passed = TurnOutcome | { readonly kind: 'none' }; // `none`: without an outcome; the loop looks again
 const NONE: Passed = { kind: 'none' };
 
@@ -38,12 +38,12 @@ export class ThreadDrive {
   #turn: RunningTurn | null = null;
   #parking = Promise.withResolvers<Passed>();
   #isParked = false;
-  /** A step was over since the turn began. */
-  #isAnswered = false;
+  #isAnswered = false; // a step was over since the turn began
   #news = Promise.withResolvers<void>();
   readonly #crashes = new TurnCrashes();
   #ending: Promise<boolean> | null = null;
   #isLeaving = false;
+  #isHeld = false; // its key cannot work, and it waits for nothing else
 
   /** `onChange`: it began, or no longer needs a worker. */
   constructor(rooms: StepRooms, row: ThreadRow, onChange: () => void) {
@@ -58,9 +58,7 @@ export class ThreadDrive {
       onBroken: (why) => void this.end('crashed', why),
       onTooLarge: (why) => void this.end('failed', why),
     });
-    this.#time = new CountedTime(rooms.clock, leftMsOf(row, rooms.clock.wallMs()), () => {
-      void this.end('timeout', `its time of ${row.timeoutMs} ms is over`);
-    });
+    this.#time = createThreadTime(rooms, row, (why) => void this.end('timeout', why));
   }
 
   /** Resolves when it has ended, or was left. Never rejects. */
@@ -168,8 +166,7 @@ export class ThreadDrive {
     if (this.#isOver) return;
     switch (outcome.kind) {
       case 'none':
-        if (this.#isParked) await this.#untilNews();
-        return;
+        return this.#isParked ? this.#untilNews() : undefined;
       case 'message':
         return this.#addMessage(outcome.role, outcome.content ?? null);
       case 'end':
@@ -212,7 +209,7 @@ export class ThreadDrive {
   }
 
   #changed(): void {
-    if (this.#isOver || this.#steps.isPaused) this.#time.pause();
+    if (this.#isOver || this.#isHeld || this.#steps.isPaused) this.#time.pause();
     else this.#time.count();
     if (this.#isLeaving && this.isIdle) this.leave();
     this.#onChange();
@@ -222,7 +219,11 @@ export class ThreadDrive {
   async #untilNews(): Promise<void> {
     if (this.#isOver || this.#isLeaving) return;
     this.#news = Promise.withResolvers<void>();
+    this.#isHeld = isHeld(this.#rooms, this.workflow) && !this.#steps.isWaiting;
+    this.#changed();
     await this.#news.promise;
+    this.#isHeld = false;
+    this.#changed();
   }
 
   #endWith(status: ThreadEnding, detail: string): Passed {
@@ -233,11 +234,10 @@ export class ThreadDrive {
   async #end(status: ThreadEnding, detail?: string): Promise<boolean> {
     const isGivenUp = status === 'cancelled' || status === 'timeout';
     const runs = isGivenUp ? this.#steps.awaitedRuns : [];
-    const turn = this.#turn;
     this.#steps.stop(isGivenUp ? CANCELLED : undefined);
     this.#time.pause();
     this.#news.resolve();
-    const abandoned = abandonTurn(this.#rooms.clock, turn, status, this.#graceMs(), this.#left.signal);
+    const abandoned = abandonTurn(this.#rooms.clock, this.#turn, status, this.#graceMs(), this.#left.signal);
     await Promise.all([cancelRuns(this.#rooms, runs), abandoned]);
     const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, this.#left.signal);
     this.#parking.resolve(NONE);

@@ -4,6 +4,7 @@ import { isRefusal } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
 import { chooseThreadId, composeAcceptance, type ThreadStart } from './accept-thread.ts';
 import { createAlarms } from './alarms.ts';
+import { cancelRecorded } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
 import type { Threads } from './contract.ts';
 import { createEventWatch } from './event-watch.ts';
@@ -75,11 +76,10 @@ class LedgerThreads implements Threads, ThreadCounts {
     const { ledger } = this.#rooms;
     const row = ledger.thread(threadId);
     if (row === null || row.endedAt !== undefined) return false;
-    const { signal } = this.#stopping;
     const end = () => this.#drives.get(threadId)?.end('cancelled');
     await (end() ??
       this.#turns.run(row.workflow, async () => {
-        await (end() ?? recordEnding(this.#rooms, threadId, 'cancelled', undefined, signal)); // it may have a place by now
+        await (end() ?? cancelRecorded(this.#rooms, threadId, this.#stopping.signal)); // it may have a place by now
         this.#release(row.workflow, threadId);
       }));
     return ledger.thread(threadId)?.status === 'cancelled';

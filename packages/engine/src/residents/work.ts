@@ -1,6 +1,6 @@
 /** What a worker is asked to do, and how its answer gets back. Each work is settled exactly once (RE3). */
 import type { GuestFailure, ResidentEnding, ResidentLine } from '@caisson/protocol';
-import type { ComputeOutcome, ResidentWork, TurnOutcome } from './contract.ts';
+import type { ComputeOutcome, NotBegun, ResidentWork, TurnOutcome } from './contract.ts';
 import { describeEnding } from './describe-problems.ts';
 
 type OrderOf<K extends ResidentWork['kind']> = Omit<Extract<ResidentWork, { kind: K }>, 'kind' | 'id'>;
@@ -39,9 +39,16 @@ export function isRepeated(work: Work, { why }: ResidentEnding): boolean {
   return (work.crashes += 1) === 1;
 }
 
+/** Why work has no outcome; `dropped` if no worker has begun it. */
+export interface Refusal {
+  readonly failure: GuestFailure;
+  readonly dropped?: NotBegun;
+}
+
 /** A turn that nobody gave up fails as `crashed`, also without a worker: its thread decides what that means. */
-export function failWork(work: Work, failure: GuestFailure): void {
-  if (work.kind === 'compute') return work.settle({ durationMs: 0, signals: [], failure });
+export function failWork(work: Work, refusal: Refusal): void {
+  if (work.kind === 'compute') return work.settle({ durationMs: 0, signals: [], ...refusal });
+  const { failure } = refusal;
   const kind = failure.kind === 'aborted' ? 'aborted' : 'crashed';
   work.settle({ kind: 'failed', failure: { ...failure, kind } });
 }
@@ -49,7 +56,7 @@ export function failWork(work: Work, failure: GuestFailure): void {
 /** Its worker ended, and it is not sent again. */
 export function loseWork(work: Work, ending: ResidentEnding): void {
   if (work.kind === 'turn' && ending.why === 'stopped') work.settle({ kind: 'interrupted' });
-  else failWork(work, { kind: 'crashed', detail: describeEnding(ending) });
+  else failWork(work, { failure: { kind: 'crashed', detail: describeEnding(ending) } });
 }
 
 /** The order for one worker. */

@@ -56,10 +56,8 @@ class KeyedRuntime implements WorkerRuntime {
     refused: ({ plan: { key }, state }, problems) => {
       const isHeld = state.kind === 'unloadable';
       const what = isHeld ? `${key} cannot work` : `the old version of ${key} goes on`;
-      const remedy = isHeld
-        ? `\n(tried again when its files change, or by caisson residents reset ${key})`
-        : '';
-      this.#options.warn(`${what}: ${describeProblems(problems).detail}${remedy}`);
+      const remedy = `(tried again when its files change, or by caisson residents reset ${key})`;
+      this.#options.warn(`${what}: ${describeProblems(problems).detail}\n${remedy}`);
     },
   };
   /** Senses that were warned about. */
@@ -162,7 +160,8 @@ class KeyedRuntime implements WorkerRuntime {
 
   #submit(key: string, work: Work): void {
     const found = this.#keys.get(key);
-    if (found === undefined) failWork(work, { kind: 'invalid', detail: `${key} is not configured` });
+    if (found === undefined)
+      failWork(work, { failure: { kind: 'invalid', detail: `${key} is not configured` } });
     else found.submit(work);
   }
 
