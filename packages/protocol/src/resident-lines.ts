@@ -13,7 +13,7 @@ import { ConfigName as SignalName } from './config-values.ts';
 import { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
 import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
-import { RecordedStep, StepRequest } from './resident-steps.ts';
+import { RecordedStep, StepOutcome, StepRequest } from './resident-steps.ts';
 
 export const RESIDENT_SCHEMA = 'caisson/resident-lines/1';
 
@@ -89,8 +89,7 @@ export const GUEST_ORDERS = {
     kind: z.literal('step-done'),
     id: z.string(),
     ordinal: count(),
-    ok: z.boolean(),
-    value: z.unknown(),
+    ...StepOutcome.shape,
   }),
   /** What these computes of a sense emitted is recorded: the guest forgets it. */
   delivered: z.object({

@@ -34,6 +34,17 @@ export const StepRequest = z.discriminatedUnion('kind', [
 ]);
 export type StepRequest = z.infer<typeof StepRequest>;
 
+/** How a step ended, and when, as its role saw it: a role that is repeated gets the same outcomes at the same points. */
+export const StepOutcome = z.object({
+  ok: z.boolean(),
+  value: z.unknown(),
+  /** How many steps of the round had ended before it. Absent, as `asked`: it does not wait for others. */
+  place: z.optional(z.int().check(z.nonnegative())),
+  /** How many steps the role had asked for by then, at least. */
+  asked: z.optional(z.int().check(z.nonnegative())),
+});
+export type StepOutcome = z.infer<typeof StepOutcome>;
+
 /**
  * A step that was asked for; `outcome` once it is over. A role that is repeated and comes to one without an outcome asks for
  * it again, with the same ordinal, and waits: the host carries it on and does not repeat it.
@@ -43,6 +54,6 @@ export const RecordedStep = z.object({
   kind: z.enum(['dispatch', 'wait', 'ask', 'sleep', 'value']),
   /** sha256 of the canonical request: a role that asks for something else in its place has changed. */
   digest: z.string(),
-  outcome: z.optional(z.object({ ok: z.boolean(), value: z.unknown() })),
+  outcome: z.optional(StepOutcome),
 });
 export type RecordedStep = z.infer<typeof RecordedStep>;

@@ -5,7 +5,7 @@ import type { Alarms } from './alarms.ts';
 import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { EventWatch } from './event-watch.ts';
 import { persist } from './persist.ts';
-import type { StepOutcome } from './plan-step.ts';
+import type { Result } from './plan-step.ts';
 import { parseRoleRun, toEndedRun } from './role-run.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 import { composeRunGrant } from './workflow-grant.ts';
@@ -29,7 +29,7 @@ export async function carryOut(
   rooms: StepRooms,
   carried: Carried,
   signal: AbortSignal,
-): Promise<StepOutcome | null> {
+): Promise<Result | null> {
   const { step } = carried;
   switch (step.kind) {
     case 'sleep':
@@ -46,11 +46,7 @@ export async function carryOut(
   }
 }
 
-async function dispatchRun(
-  rooms: StepRooms,
-  carried: Carried,
-  signal: AbortSignal,
-): Promise<StepOutcome | null> {
+async function dispatchRun(rooms: StepRooms, carried: Carried, signal: AbortSignal): Promise<Result | null> {
   const { threadId, workflow, step, request } = carried;
   const [runId = ''] = step.runIds ?? [];
   if (rooms.ledger.run(runId) === null) {
@@ -113,7 +109,7 @@ async function awaitAnswer(
   { record }: Carried,
   questionId: string,
   signal: AbortSignal,
-): Promise<StepOutcome> {
+): Promise<Result> {
   const { ledger, watch } = rooms;
   const find = () => ledger.question(questionId);
   const deadlineAt = find()?.deadlineAt;

@@ -29,6 +29,7 @@ import type {
   ResidentLine,
   ResidentOrder,
   ResidentView,
+  StepOutcome,
   SenseView,
   ThreadRow,
   ThreadTrigger,
@@ -99,7 +100,7 @@ export type TurnOutcome =
 export interface RunningTurn {
   readonly outcome: Promise<TurnOutcome>;
   /** The outcome of one of its steps; without effect once the turn is over. */
-  answerStep(ordinal: number, outcome: { readonly ok: boolean; readonly value: unknown }): void;
+  answerStep(ordinal: number, outcome: StepOutcome): void;
   /** Its signal is aborted, and its thread is ended after the grace of its order, or this one; with 0 it is ended unasked. */
   abandon(why: string, graceMs?: number): void;
 }

@@ -6,14 +6,15 @@ import {
   type GuestFailure,
   type ResidentView,
   type RoleContext,
+  type StepOutcome,
   type StepRequest,
   type Workflow,
 } from '@caisson/protocol';
+import { createOutcomes } from '../../../worker/src/resident/guest/outcomes.ts';
 import type { ResidentPlan, RunningTurn, TurnOutcome, WorkerRuntime } from './contract.ts';
 
 type Order = Parameters<WorkerRuntime['turn']>[1];
 type OnStep = Parameters<WorkerRuntime['turn']>[2];
-type Outcome = { readonly ok: boolean; readonly value: unknown };
 
 class GuestFailed extends Error {
   readonly failure: GuestFailure;
@@ -28,7 +29,8 @@ class FakeTurn implements RunningTurn {
   readonly #order: Order;
   readonly #onStep: OnStep;
   readonly #done = Promise.withResolvers<TurnOutcome>();
-  readonly #waiting = new Map<number, PromiseWithResolvers<Outcome>>();
+  /** Given to the role as by a guest. */
+  readonly #outcomes: ReturnType<typeof createOutcomes>;
   readonly #aborted = new AbortController();
   readonly outcome = this.#done.promise;
   /** Whether it does not stop when it is asked to. */
@@ -38,12 +40,13 @@ class FakeTurn implements RunningTurn {
 
   constructor(workflow: Workflow, order: Order, onStep: OnStep) {
     this.#order = order;
+    this.#outcomes = createOutcomes(order.steps);
     this.#onStep = onStep;
     void this.#run(workflow);
   }
 
-  answerStep(ordinal: number, outcome: Outcome): void {
-    if (!this.#isOver) this.#waiting.get(ordinal)?.resolve(outcome);
+  answerStep(ordinal: number, outcome: StepOutcome): void {
+    if (!this.#isOver) this.#outcomes.add(ordinal, outcome);
   }
 
   abandon(why: string): void {
@@ -106,14 +109,15 @@ class FakeTurn implements RunningTurn {
     const known = this.#order.steps.find((step) => step.ordinal === ordinal);
     if (known !== undefined && known.digest !== digest)
       throw new GuestFailed({ kind: 'changed', detail: `step ${ordinal} has changed` });
-    const { ok, value } = known?.outcome ?? (await this.#ask(ordinal, request, work));
+    const isOver = this.#outcomes.isKnown(ordinal);
+    const outcome = this.#outcomes.next(ordinal);
+    if (!isOver) await this.#ask(ordinal, request, work);
+    const { ok, value } = await outcome;
     if (!ok) throw new Error(String(value));
     return value;
   }
 
-  async #ask(ordinal: number, request: StepRequest, work?: () => unknown): Promise<Outcome> {
-    const answer = Promise.withResolvers<Outcome>();
-    this.#waiting.set(ordinal, answer);
+  async #ask(ordinal: number, request: StepRequest, work?: () => unknown): Promise<void> {
     const say: OnStep = (line) => void (this.#isOver || this.#onStep(line));
     say({ kind: 'step', id: 'turn', ordinal, request });
     if (work !== undefined) {
@@ -123,7 +127,6 @@ class FakeTurn implements RunningTurn {
         (error: Error) => say({ ...how, ok: false, value: error.message }),
       );
     }
-    return answer.promise;
   }
 }
 

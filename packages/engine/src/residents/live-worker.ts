@@ -5,7 +5,7 @@
  * LW2  Limits are counted in checks, one a beat: a host that stood still makes one late check, and ends nobody for its own sleep.
  * LW3  A second answer, or one of another kind than its work, has no effect.
  */
-import type { ResidentEnding, ResidentLine, ResidentOrder } from '@caisson/protocol';
+import type { ResidentEnding, ResidentLine, ResidentOrder, StepOutcome } from '@caisson/protocol';
 import type { ResidentPlan, ResidentProcess } from './contract.ts';
 import { describeFailedStart, explainEnding, type EndReason, type Problems } from './describe-problems.ts';
 import { DeliveredOrders } from './delivered-orders.ts';
@@ -91,7 +91,7 @@ export class LiveWorker {
     this.order(composeOrder(work, id));
   }
 
-  answerStep(work: Work, ordinal: number, outcome: { readonly ok: boolean; readonly value: unknown }): void {
+  answerStep(work: Work, ordinal: number, outcome: StepOutcome): void {
     const id = this.#sent.idOf(work);
     if (id !== undefined) this.order({ kind: 'step-done', id, ordinal, ...outcome });
   }

@@ -1,5 +1,5 @@
 /** What is recorded when a role asks for a step. */
-import { type DataOf, type RecordedStep, type StepRequest } from '@caisson/protocol';
+import type { DataOf, StepOutcome, StepRequest } from '@caisson/protocol';
 import type { Clock } from '@caisson/ground';
 import type { Ledger, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId, createRunId } from '../platform/index.ts';
@@ -8,7 +8,8 @@ import { parseRoleRun } from './role-run.ts';
 /** A sleep, or the deadline of a question, is at most a hundred years away. */
 const LONGEST_MS = 36_525 * 86_400_000;
 
-export type StepOutcome = NonNullable<RecordedStep['outcome']>;
+/** What carrying a step out came to; its place among the others is known when it is recorded. */
+export type Result = Pick<StepOutcome, 'ok' | 'value'>;
 
 interface StepPlace {
   readonly threadId: string;
@@ -22,7 +23,7 @@ export interface PlannedStep {
   /** Recorded with it. */
   readonly also: Parameters<RunRecord['appendAll']>[0];
   /** It is over at once. */
-  readonly outcome?: StepOutcome;
+  readonly outcome?: Result;
 }
 
 export function planStep(

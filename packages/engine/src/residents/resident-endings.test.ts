@@ -200,6 +200,44 @@ it('code that starts more processes than it may gets an error, and the rest goes
   expect((await resident.compute('fine')).failure).toBeUndefined();
 }, 20_000);
 
+it('code that leaves no process to its sandbox ends with it, and its group is served again', async () => {
+  const limits = { memory: 512 * 1024 ** 2, pids: 64, disk: 256 * 1024 ** 2 };
+  // Takes each place that a thread leaves.
+  const fill = `const { spawn } = require('node:child_process');
+    setInterval(() => spawn('sleep', ['600']).on('error', () => {}), 5);`;
+  const { resident, startAgain } = await serve(
+    senseThat(
+      `if (existsSync(mark)) return emit('again');
+       writeFileSync(mark, '');
+       spawn(process.execPath, ['-e', ${JSON.stringify(fill)}], { stdio: 'ignore', detached: true }).unref();
+       for (let isFull = false; !isFull; )
+         isFull = await new Promise((resolve) =>
+           spawn('sleep', ['0.1']).once('exit', () => resolve(false)).once('error', () => resolve(true)));
+       for (;;);`,
+      `import { spawn } from 'node:child_process'; import { existsSync, writeFileSync } from 'node:fs';
+       const mark = process.env.CAISSON_STATE + '/filled';`,
+    ),
+    { grant: { limits } },
+  );
+  await resident.next('ready');
+  expect((await resident.compute('bad', { timeoutMs: 8000, graceMs: 100 })).failure?.kind).toBe('timeout');
+  const failures: unknown[] = [];
+  for (let isOpen = true; isOpen;) {
+    const order = computeOrder('bad');
+    isOpen = await resident.process.send(order);
+    if (isOpen)
+      isOpen = await resident
+        .next('computed', ({ id }) => id === order.id)
+        .then(({ failure }) => failures.push(failure) < 20)
+        .catch(() => false);
+  }
+  expect(failures.filter((failure) => failure !== undefined)).toEqual([]);
+  expect((await resident.ended).stderrTail).toContain('no thread can be started for bad');
+  const next = await startAgain();
+  expect((await next.compute('bad')).signals).toEqual([{ name: 'again', payload: null }]);
+  expect((await next.compute('fine')).failure).toBeUndefined();
+}, 40_000);
+
 it('code that takes more memory than its sandbox has ends as memory', async () => {
   const limits = { memory: 160 * 1024 ** 2, pids: 128, disk: 256 * 1024 ** 2 };
   const { resident, expectNothingLeft } = await serve(

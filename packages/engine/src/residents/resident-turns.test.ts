@@ -143,6 +143,28 @@ it('recorded outcomes are replayed in silence; a step without one is asked for a
   expect((await stepOf(resident, open1.id, 1)).request).toEqual(DISPATCH);
 });
 
+it('a role that is repeated goes on with the step that was over first, whatever has ended since', async () => {
+  const { starter, plan } = await openStarter();
+  const flow = `export default { route: () => 'role', roles: { async role({ ask, sleep, dispatch }) {
+    const first = await Promise.race([ask('ok?'), sleep(5).then(() => 'slept')]);
+    await dispatch({ task: first });
+    return first;
+  } } };`;
+  const resident = await startResident(starter, plan('workflow', { flow }));
+  const over = (value: unknown, place: number, asked: number) => ({
+    outcome: { ok: true, value, place, asked },
+  });
+  const dispatch: StepRequest = { kind: 'dispatch', request: { task: 'slept' }, waits: true };
+  const steps = [
+    { ...record(0, { kind: 'ask', question: 'ok?' }), ...over('yes', 1, 3) },
+    { ...record(1, { kind: 'sleep', ms: 5 }), ...over(null, 0, 2) },
+    { ...record(2, dispatch), ...over({ status: 'done' }, 2, 3) },
+  ];
+  const order = { ...turnOrder(''), steps };
+  await resident.process.send(order);
+  expect(await outcomeOf(resident, order.id)).toEqual({ kind: 'message', role: 'role', content: 'slept' });
+});
+
 it('a role that asks for something else than is recorded has changed', async () => {
   const resident = await open();
   const order = turnOrder('fix', { steps: [record(0, { kind: 'sleep', ms: 5 }, null)] });

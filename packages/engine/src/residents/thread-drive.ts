@@ -14,7 +14,7 @@ import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
 import type { RunningTurn, TurnOutcome } from './contract.ts';
 import type { CountedTime } from './counted-time.ts';
-import { sizeOf, type StepOutcome } from './plan-step.ts';
+import { sizeOf } from './plan-step.ts';
 import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
 import { keyOfWorkflow } from './plans.ts';
@@ -54,7 +54,7 @@ export class ThreadDrive {
     this.#onChange = onChange;
     const thread = { threadId, workflow, record: rooms.recorder.of(threadId) };
     this.#steps = new ThreadSteps(rooms, thread, {
-      onOver: (ordinal, outcome) => this.#answer(ordinal, outcome),
+      onOver: (...answer) => this.#answer(...answer),
       onBroken: (why) => void this.end('crashed', why),
       onTooLarge: (why) => void this.end('failed', why),
     });
@@ -200,10 +200,10 @@ export class ThreadDrive {
     if (why !== null) void this.end('crashed', why);
   }
 
-  #answer(ordinal: number, outcome: StepOutcome): void {
+  #answer(...answer: Parameters<RunningTurn['answerStep']>): void {
     this.#isAnswered = true;
     if (this.#isParked) this.#isParked = false;
-    else this.#turn?.answerStep(ordinal, outcome);
+    else this.#turn?.answerStep(...answer);
     this.#changed();
     this.#news.resolve();
   }

@@ -1,5 +1,12 @@
 /** What the ledger knows of a thread beyond its row. */
-import type { DataOf, RecordedStep, ThreadMessage, ThreadRow, ThreadView } from '@caisson/protocol';
+import type {
+  DataOf,
+  RecordedStep,
+  StepOutcome,
+  ThreadMessage,
+  ThreadRow,
+  ThreadView,
+} from '@caisson/protocol';
 import type { Ledger } from '../ledger/index.ts';
 
 const TYPES = ['thread.accepted', 'thread.message', 'thread.step-started', 'thread.step-ended'] as const;
@@ -17,15 +24,9 @@ export interface ThreadHistory {
 }
 
 export function readHistory(ledger: Ledger, { threadId, rounds }: ThreadRow): ThreadHistory {
-  const events = ledger.read({ runId: threadId, types: TYPES });
+  const events = readEvents(ledger, threadId);
   const started = events.flatMap((event) => (event.type === 'thread.step-started' ? [event.data] : []));
-  const outcomes = new Map(
-    events.flatMap((event) =>
-      event.type === 'thread.step-ended' && event.data.round === rounds
-        ? [[event.data.ordinal, { ok: event.data.ok, value: event.data.value }] as const]
-        : [],
-    ),
-  );
+  const outcomes = readOutcomes(events, rounds);
   const accepted = events.find((event) => event.type === 'thread.accepted')?.data;
   return {
     payload: accepted?.payload ?? null,
@@ -39,6 +40,22 @@ export function readHistory(ledger: Ledger, { threadId, rounds }: ThreadRow): Th
       }),
     runs: started.flatMap(({ kind, runIds }) => (kind === 'dispatch' ? (runIds ?? []) : [])),
   };
+}
+
+const readEvents = (ledger: Ledger, threadId: string) => ledger.read({ runId: threadId, types: TYPES });
+
+/** Of one round, by ordinal. The order of the events says what the role had asked for when each step ended. */
+function readOutcomes(events: ReturnType<typeof readEvents>, round: number): Map<number, StepOutcome> {
+  const outcomes = new Map<number, StepOutcome>();
+  let asked = 0;
+  for (const event of events)
+    if (event.type === 'thread.step-started' && event.data.round === round)
+      asked = Math.max(asked, event.data.ordinal + 1);
+    else if (event.type === 'thread.step-ended' && event.data.round === round) {
+      const { ordinal, ok, value } = event.data;
+      outcomes.set(ordinal, { ok, value, place: outcomes.size, asked });
+    }
+  return outcomes;
 }
 
 /** All messages that the role sees, numbered in their order: those of the threads that it continues come first. */

@@ -220,6 +220,57 @@ describe('a role that sleeps', () => {
   });
 });
 
+describe('a role that goes on with the first of several steps', () => {
+  const racing = oneRole(async ({ sleep, ask, dispatch }) => {
+    const first = await Promise.race([sleep(DAY_MS).then(() => 'slept'), ask('now?')]);
+    const { status } = await dispatch({ task: first });
+    return [first, status];
+  });
+  /** It slept, and its run is under way; then the question is answered. */
+  async function openRace() {
+    const stage = openStill(racing);
+    const threadId = await stage.start();
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.length === 2);
+    stage.clock.advance(DAY_MS);
+    await stage.until(() => stage.requests.length === 1);
+    const answer = async (): Promise<void> => {
+      await stage.questions.answer(threadId, 'yes');
+      await stage.until(() => {
+        stage.clock.advance(250); // the feed looks again for what other processes recorded
+        return stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] }).length === 2;
+      });
+    };
+    const finish = async (): Promise<unknown> => {
+      const [{ runId = '' } = {}] = stage.requests;
+      await stage.endRun(runId);
+      await stage.until(() => {
+        stage.clock.advance(250);
+        return stage.ledger.thread(threadId)?.endedAt !== undefined;
+      });
+      return stage.threads.show(threadId);
+    };
+    const done = { status: 'done', messages: [{ content: ['slept', 'done'] }] };
+    return { stage, answer, finish, done };
+  }
+
+  test('does so again when its worker ended, and another step was over meanwhile', async () => {
+    const { stage, answer, finish, done } = await openRace();
+    await answer();
+    stage.runtime.crash();
+    expect(await finish()).toMatchObject(done);
+    expect(stage.requests.map(({ task }) => task)).toEqual(['slept']);
+  });
+
+  test('does so again in the next host, which knows of the steps from the ledger', async () => {
+    const { stage, answer, finish, done } = await openRace();
+    await answer();
+    await stage.kill();
+    await stage.openHost().threads.recoverThreadsForWorker();
+    expect(await finish()).toMatchObject(done);
+    expect(stage.requests.map(({ task }) => task)).toEqual(['slept']);
+  });
+});
+
 describe('a role that works on a step of its own beside one that is open', () => {
   /** A role that polls for longer than an idle turn is kept, beside a sleep. */
   function openPolling(settings = {}) {

@@ -12,13 +12,14 @@ import {
   MAX_PAYLOAD_BYTES,
   type DataOf,
   type RecordedStep,
+  type StepOutcome,
   type StepRequest,
 } from '@caisson/protocol';
 import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
-import { planStep, sizeOf, type StepOutcome } from './plan-step.ts';
+import { planStep, sizeOf, type Result } from './plan-step.ts';
 import type { LoadedStep } from './thread-history.ts';
 import type { StepLine } from './work.ts';
 
@@ -182,18 +183,18 @@ export class ThreadSteps {
       });
   }
 
-  async #settle(step: Step, outcome: StepOutcome): Promise<void> {
-    if (await this.#append([this.#endOf(step, outcome)])) this.#finish(step, outcome);
+  async #settle(step: Step, result: Result): Promise<void> {
+    if (await this.#append([this.#endOf(step, result)])) this.#finish(step, result);
   }
 
-  #finish(step: Step, outcome: StepOutcome): void {
-    this.#bytes += sizeOf(outcome.value);
+  #finish(step: Step, { ok, value }: Result): void {
+    this.#bytes += sizeOf(value);
     if (this.#bytes > MAX_HISTORY_BYTES)
       return this.#listener.onTooLarge(
         `the steps of one round have together more than ${MAX_HISTORY_BYTES} bytes: remember less`,
       );
-    step.outcome = outcome;
-    this.#listener.onOver(step.data.ordinal, outcome);
+    step.outcome = { ok, value, place: this.#steps.size - this.#open().length, asked: this.#asked };
+    this.#listener.onOver(step.data.ordinal, step.outcome);
   }
 
   /** False when the thread, or the round, was over before. */
@@ -210,9 +211,14 @@ export class ThreadSteps {
     }
   }
 
-  #endOf({ data: { ordinal } }: Step, { ok, value }: StepOutcome) {
+  #endOf({ data: { ordinal } }: Step, { ok, value }: Result) {
     const data = { round: this.#round, ordinal, ok, value: value ?? null };
     return { type: 'thread.step-ended' as const, data };
+  }
+
+  /** How many steps the role has asked for: it numbers them. */
+  get #asked(): number {
+    return Math.max(...this.#steps.keys()) + 1;
   }
 
   #open(): Step[] {

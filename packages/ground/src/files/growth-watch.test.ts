@@ -84,6 +84,39 @@ describe('the size of a folder', () => {
     }
   });
 
+  it.each([
+    ['when there are', false],
+    ['when there were, if they must be counted,', true],
+  ])('is reported %s more files than are counted, whatever they have', async (_when, mustBeCounted) => {
+    const exceeded = Promise.withResolvers<string | undefined>();
+    const fill = (): void => {
+      for (let n = 0; n < 21; n += 1) writeFileSync(join(folder, `${n}`), '');
+    };
+    if (mustBeCounted) fill();
+    const watch = await watchGrowth({
+      ...{ path: folder, maxGrowthBytes: 512 * MB, pollMs: 10, maxEntries: 20, mustBeCounted },
+      onExceeded: (_growth, why) => exceeded.resolve(why),
+    });
+    fill();
+    expect(await exceeded.promise).toBe('there are more files than can be counted');
+    await watch.stop();
+  });
+
+  it('is the growth of the whole disk where more files than are counted were there before', async () => {
+    for (let n = 0; n < 21; n += 1) writeFileSync(join(folder, `${n}`), '');
+    const exceeded = Promise.withResolvers<[number, string | undefined]>();
+    const watch = await watchGrowth({
+      ...{ path: folder, maxGrowthBytes: 4 * MB, pollMs: 10, maxEntries: 20 },
+      onExceeded: (...found) => exceeded.resolve(found),
+    });
+    mkdirSync(join(folder, 'deep'));
+    writeFileSync(join(folder, 'deep/file'), Buffer.alloc(16 * MB, 1), { flush: true });
+    const [growth, why] = await exceeded.promise;
+    expect(growth).toBeGreaterThan(4 * MB);
+    expect(why).toBe('there are more files than can be counted');
+    await watch.stop();
+  });
+
   it('never may fill its disk to the end, however wide the cap', async () => {
     writeFileSync(join(folder, 'before'), Buffer.alloc(8 * MB, 1), { flush: true });
     const watch = await watchGrowth({

@@ -5,9 +5,9 @@
 //
 // Guarantees:
 // G1  The content of the folders, and open files without a name, are counted exactly.
-// G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, one of the
-//     signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
-//     unless others free as much meanwhile.
+// G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, more files than
+//     are ever counted, one of the signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
+//     unless others free as much meanwhile. A folder that gets more files than can be counted is too large, whatever they have.
 // G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls at its next look. That is two
 //     seconds away at most, and half a second while the disk fills: `fallocate` takes all that is free in one call.
 import { statfs } from 'node:fs';
@@ -44,6 +44,10 @@ export interface GrowthWatchOptions {
   /** How much the folder may grow from its start size. */
   readonly maxGrowthBytes: number;
   readonly pollMs?: number | undefined;
+  /** Whether the folder is too large when it had more files than can be counted before: it is ours alone. */
+  readonly mustBeCounted?: boolean | undefined;
+  /** Files and folders that are counted. */
+  readonly maxEntries?: number | undefined;
   /** Called once, with the growth that was found and why more than the folders' is counted; the watch then ends. */
   readonly onExceeded: (growthBytes: number, why?: string) => void;
 }
@@ -126,10 +130,9 @@ async function poll(
     last = size;
     usedAtWalk = used;
     const seen = size.bytes - start.bytes;
-    const hidden = seen > options.maxGrowthBytes ? null : findHidden(options, begin, used, size);
+    const hidden = seen > options.maxGrowthBytes ? null : findHidden(options, { begin, start, used, size });
     state.growth = hidden === null ? seen : Math.max(seen, used - begin.usedBytes);
-    const isTooLarge = state.growth > options.maxGrowthBytes || (size.isPartial && !start.isPartial);
-    if (!isTooLarge) continue;
+    if (hidden === null && seen <= options.maxGrowthBytes) continue;
     options.onExceeded(state.growth, hidden ?? undefined);
     return;
   }
@@ -145,17 +148,18 @@ function nextIdleMs(pollMs: number, idleMs: number, isStill: boolean): number {
     : WALK_AT_LEAST_EVERY_POLLS * pollMs;
 }
 
-/** G2, G3: why the growth of the whole disk counts for the folder; `null` if it does not. */
+/** G2, G3: why the growth of the whole disk counts for the folder, and is too large; `null` if it does not. */
 function findHidden(
   options: GrowthWatchOptions,
-  begin: Beginning,
-  usedBytes: number,
-  size: FolderSize,
+  { begin, start, used, size }: { begin: Beginning; start: FolderSize; used: number; size: FolderSize },
 ): string | null {
-  const growth = usedBytes - begin.usedBytes;
+  const tooMany = size.isPartial ? 'there are more files than can be counted' : null;
+  if (tooMany !== null && (!start.isPartial || options.mustBeCounted === true)) return tooMany;
+  const growth = used - begin.usedBytes;
   if (growth <= options.maxGrowthBytes) return null;
   if (growth > begin.fullBytes) return 'the disk is almost full';
   if (size.unreadable > 0) return 'there are folders that cannot be read';
+  if (tooMany !== null) return tooMany;
   const how = options.findHiding?.() ?? null;
   return how === null ? null : `there is ${how}`;
 }
@@ -167,7 +171,7 @@ async function measureAll(
 ): Promise<FolderSize> {
   const sizes: FolderSize[] = [];
   for (const path of [options.path, ...(options.others ?? [])])
-    sizes.push(await measureFolder(path, signal, startedAtMs));
+    sizes.push(await measureFolder(path, signal, startedAtMs, options.maxEntries));
   const sum = (key: 'bytes' | 'entries' | 'unreadable'): number =>
     sizes.reduce((total, size) => total + size[key], 0);
   return {

@@ -24,6 +24,7 @@ export async function measureFolder(
   path: string,
   signal?: AbortSignal,
   closedSinceMs = 0,
+  maxEntries = MAX_ENTRIES,
 ): Promise<FolderSize> {
   const { dev } = lstatSync(path);
   const seen = new Set<number>();
@@ -36,7 +37,7 @@ export async function measureFolder(
     if (opened === 'forbidden' && isChangedSince(folder, closedSinceMs)) unreadable += 1;
     if (opened === 'forbidden' || opened === null) continue;
     for (const name of namesIn(opened)) {
-      if (signal?.aborted || entries >= MAX_ENTRIES) return { bytes, entries, isPartial: true, unreadable };
+      if (signal?.aborted || entries >= maxEntries) return { bytes, entries, isPartial: true, unreadable };
       entries += 1;
       if (entries % ENTRIES_AT_ONCE === 0) await shareTurn();
       const stats = look(() => lstatSync(join(folder, name)));

@@ -7,6 +7,7 @@ import {
   measureUnlinked,
   watchGrowth,
   type GrowthWatch,
+  type GrowthWatchOptions,
   type SandboxProcess,
 } from '@caisson/ground';
 import type { ResidentEnding, ResidentJob } from '@caisson/protocol';
@@ -92,13 +93,13 @@ async function watchState(
 ): Promise<GrowthWatch> {
   const bytes = await measureTree(state);
   const left = Math.max(0, findCeiling(state, cap, bytes) - bytes);
-  return watchFolder(state, left, running, (growth, why) =>
+  const exceeded = (growth: number, why: string): void =>
     end(
       'disk',
       `its state folder ${state} has ${bytes + growth} bytes, the limit is ${cap}${why}: ` +
         `remove what it does not need from there, or raise its disk; then caisson residents reset ${key}`,
-    ),
-  );
+    );
+  return watchFolder(state, left, running, exceeded, { mustBeCounted: true });
 }
 
 function watchFolder(
@@ -106,6 +107,7 @@ function watchFolder(
   maxGrowthBytes: number,
   running: () => SandboxProcess | null,
   onExceeded: (growth: number, why: string) => void,
+  more: Partial<GrowthWatchOptions> = {},
 ): Promise<GrowthWatch> {
   const pidOf = ({ initPid, pid }: SandboxProcess): number => initPid ?? pid;
   const ask = <T>(otherwise: T, work: (pid: number) => T): T => {
@@ -113,6 +115,7 @@ function watchFolder(
     return process === null ? otherwise : work(pidOf(process));
   };
   return watchGrowth({
+    ...more,
     path,
     maxGrowthBytes,
     unseenBytes: () => ask(0, (pid) => measureUnlinked(pid, path)),

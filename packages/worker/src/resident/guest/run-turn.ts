@@ -31,7 +31,7 @@ export function createTurnRunner(workflow: object, { projectRoot }: ThreadStart,
   };
   return (order) => {
     if (order.kind === 'turn') void run(order.turn);
-    else if (order.kind === 'step-done') steps?.settle(order);
+    else if (order.kind === 'step-done') steps?.settle(order.ordinal, order.outcome);
     else if (order.kind === 'abort') {
       const why = new Error(order.why);
       abort.abort(why); // first, so that a role that catches its step's error finds its signal aborted

@@ -19,8 +19,17 @@ interface Sense {
   forget(computeIds: readonly string[]): void;
 }
 
+/** What the senses of a guest share. */
+interface Group {
+  /** Those with a compute under way. */
+  readonly computing: Set<string>;
+}
+
 export function openSenses(order: LoadOrder, outlet: Outlet): Served {
-  const senses = new Map(order.modules.map((module) => [module.name, createSense(order, module, outlet)]));
+  const group: Group = { computing: new Set() };
+  const senses = new Map(
+    order.modules.map((module) => [module.name, createSense(order, module, outlet, group)]),
+  );
   return {
     load(onLoaded) {
       for (const [name, sense] of senses) void sense.load().then((problem) => onLoaded(name, problem));
@@ -34,7 +43,7 @@ export function openSenses(order: LoadOrder, outlet: Outlet): Served {
   };
 }
 
-function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense {
+function createSense(options: LoadOrder, module: Module, outlet: Outlet, { computing }: Group): Sense {
   const threads = createSenseThreads(options, module, outlet);
   const waiting = createWaiting();
   let running: RunningCompute | null = null;
@@ -46,6 +55,10 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
     failed({ kind: 'exited', detail: 'its thread ended twice' });
   const runOnce = async (order: ComputeOrder): Promise<Outcome | null> => {
     const { thread, problem } = threads.use();
+    const gone = thread.failure();
+    // Without a compute of others, what fills the sandbox is left of earlier ones: only the end of the process removes it.
+    if (gone?.kind === 'crashed' && computing.size === 0)
+      return outlet.giveUp(`no thread can be started for ${module.name}: ${gone.detail}`);
     const early = waiting.takeHanded(order.id);
     const refusal = early === null ? await problem : null;
     const why = waiting.remove(order.id);
@@ -60,7 +73,9 @@ function createSense(options: LoadOrder, module: Module, outlet: Outlet): Sense 
     });
     if (why !== null) running.abandon(why, order.graceMs);
     waiting.handNext(running);
+    computing.add(module.name);
     const outcome = await running.outcome;
+    computing.delete(module.name);
     running = null;
     threads.finish();
     if (outcome === null) waiting.add(order);

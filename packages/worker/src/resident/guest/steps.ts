@@ -14,10 +14,12 @@ import {
   MAX_QUESTION_CHARACTERS,
   readGuestLine,
   type RecordedStep,
+  type StepOutcome,
   type StepRequest,
 } from '@caisson/protocol';
 import { checkJson, InvalidUse } from './checked-json.ts';
 import { describeThrown } from './describe-thrown.ts';
+import { createOutcomes } from './outcomes.ts';
 import type { Say } from './run-thread.ts';
 
 const MAX_STEPS = 1000;
@@ -39,16 +41,11 @@ const NEEDS: Readonly<Record<StepRequest['kind'], string>> = {
 /** The role asks for something else than the record has. */
 export class StepsChanged extends Error {}
 
-interface Outcome {
-  readonly ok: boolean;
-  readonly value: unknown;
-}
-
 export interface Steps {
   ask(request: StepRequest): Promise<unknown>;
   /** Runs the work once; its value, or its error, is what the host has recorded. */
   remember(name: string, work: () => unknown): Promise<unknown>;
-  settle(done: Outcome & { readonly ordinal: number }): void;
+  settle(ordinal: number, outcome: StepOutcome): void;
   /** The turn is given up: what is open rejects, and nothing more is asked for. */
   abort(why: Error): void;
   /** Whether recorded outcomes are still to come: what is done now was done before. */
@@ -59,61 +56,48 @@ export interface Steps {
 
 export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps {
   const known = new Map(recorded.map((step) => [step.ordinal, step]));
-  const open = new Map<number, PromiseWithResolvers<Outcome>>();
+  const outcomes = createOutcomes(recorded);
   let aborted: Error | null = null;
   const change = Promise.withResolvers<never>();
   change.promise.catch(() => undefined);
-  let left = recorded.filter(({ outcome }) => outcome !== undefined).length;
   let next = 0;
-  /** The recorded outcome of the next step, if there is one. */
-  const begin = (request: StepRequest): { ordinal: number; outcome: Outcome | undefined } => {
+  /** The next step. One that is over already is not asked for again. */
+  const begin = (
+    request: StepRequest,
+  ): { ordinal: number; isOver: boolean; outcome: Promise<StepOutcome> } => {
     if (aborted !== null) throw aborted;
     const ordinal = next++;
     if (ordinal >= MAX_STEPS) throw new InvalidUse(`a role may ask for ${MAX_STEPS} steps at most`);
-    const step = known.get(ordinal);
-    const changed = findChange(step, request);
+    const changed = findChange(known.get(ordinal), request);
     if (changed !== null) {
       change.reject(changed);
       throw changed;
     }
-    if (step?.outcome !== undefined) left -= 1;
-    return { ordinal, outcome: step?.outcome };
-  };
-  const request = (ordinal: number, what: StepRequest): Promise<Outcome> => {
-    if (aborted !== null) return Promise.reject(aborted);
-    const answer = Promise.withResolvers<Outcome>();
-    open.set(ordinal, answer);
-    say({ kind: 'step', ordinal, request: what });
-    return answer.promise;
+    const isOver = outcomes.isKnown(ordinal);
+    if (!isOver) say({ kind: 'step', ordinal, request });
+    return { ordinal, isOver, outcome: outcomes.next(ordinal) };
   };
   return {
     async ask(asked) {
-      const checked = checkRequest(asked);
-      const { ordinal, outcome } = begin(checked);
-      return unwrap(outcome ?? (await request(ordinal, checked)));
+      return unwrap(await begin(checkRequest(asked)).outcome);
     },
     async remember(name, work) {
       const asked = checkRequest({ kind: 'value', name });
-      const { ordinal, outcome } = begin(asked);
-      if (outcome !== undefined) return unwrap(outcome);
-      const recorded = request(ordinal, asked);
-      recorded.catch(() => undefined); // the turn may be given up while the work is under way
+      const { ordinal, isOver, outcome } = begin(asked);
+      if (isOver) return unwrap(await outcome);
+      outcome.catch(() => undefined); // the turn may be given up while the work is under way
       const { error, ...made } = await perform(name, work);
       say({ kind: 'worked', ordinal, ...made });
-      const kept = await recorded;
+      const kept = await outcome;
       if (!made.ok && !kept.ok) throw error;
       return unwrap(kept);
     },
-    settle({ ordinal, ok, value }) {
-      open.get(ordinal)?.resolve({ ok, value });
-      open.delete(ordinal);
-    },
+    settle: outcomes.add,
     abort(why) {
       aborted = why;
-      for (const { reject } of open.values()) reject(why);
-      open.clear();
+      outcomes.abort(why);
     },
-    isReplaying: () => left > 0,
+    isReplaying: outcomes.isReplaying,
     changed: change.promise,
   };
 }
@@ -137,7 +121,10 @@ function digestOf(request: StepRequest): string {
 }
 
 /** Its own work, whatever it does. */
-async function perform(name: string, work: () => unknown): Promise<Outcome & { readonly error?: unknown }> {
+async function perform(
+  name: string,
+  work: () => unknown,
+): Promise<Pick<StepOutcome, 'ok' | 'value'> & { readonly error?: unknown }> {
   try {
     const { value } = checkJson(await work(), `the value of the step "${name}"`, MAX_PAYLOAD_BYTES);
     return { ok: true, value };
@@ -150,7 +137,7 @@ function messageOf(thrown: unknown): string {
   return (thrown instanceof Error ? thrown.message : describeThrown(thrown)).slice(0, MAX_MESSAGE_CHARACTERS);
 }
 
-function unwrap({ ok, value }: Outcome): unknown {
+function unwrap({ ok, value }: StepOutcome): unknown {
   if (ok) return value;
   const message = isRecord(value) ? value['message'] : value;
   throw new Error(typeof message === 'string' ? message : `the step failed: ${JSON.stringify(value)}`);

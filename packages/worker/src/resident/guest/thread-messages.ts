@@ -5,6 +5,7 @@ import type {
   GuestFailure,
   GuestLine,
   GuestOrder,
+  StepOutcome,
   StepRequest,
 } from '@caisson/protocol';
 import type { TicketMemory } from './tickets.ts';
@@ -44,12 +45,7 @@ export type ThreadOrder =
     }
   | { readonly kind: 'delivered'; readonly computeIds: readonly string[] }
   | { readonly kind: 'turn'; readonly turn: TurnOrder }
-  | {
-      readonly kind: 'step-done';
-      readonly ordinal: number;
-      readonly ok: boolean;
-      readonly value: unknown;
-    }
+  | { readonly kind: 'step-done'; readonly ordinal: number; readonly outcome: StepOutcome }
   /** `number`: of a compute; one that is over is not meant. */
   | { readonly kind: 'abort'; readonly why: string; readonly number?: number | undefined }
   /** Answered with `pong`, unless the user's code does not give the thread back. */

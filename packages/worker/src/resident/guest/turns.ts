@@ -65,8 +65,8 @@ export function openTurns(options: LoadOrder, outlet: Outlet): Served {
 function takeOrder(order: GuestOrder, running: ReadonlyMap<string, RunningTurn>): void {
   if (order.kind === 'abandon') running.get(order.id)?.limit.abort('aborted', order.why, order.graceMs);
   else if (order.kind === 'step-done') {
-    const { ordinal, ok, value } = order;
-    running.get(order.id)?.thread.post({ kind: 'step-done', ordinal, ok, value });
+    const { id, ordinal, ok, value, place, asked } = order;
+    running.get(id)?.thread.post({ kind: 'step-done', ordinal, outcome: { ok, value, place, asked } });
   }
 }
 

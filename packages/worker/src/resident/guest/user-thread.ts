@@ -24,7 +24,7 @@ export interface UserThread {
   end(): Promise<void>;
   /** Resolves with why it is gone. Not for each of many uses: what waits for it is kept as long as the thread. */
   readonly ended: Promise<GuestFailure>;
-  /** Why it is gone, once it is. */
+  /** Why it is gone, once it is. `crashed`: it could not be started. */
   failure(): GuestFailure | null;
   /** Called when it is gone; its owner replaces it. */
   onEnded: (failure: GuestFailure) => void;
