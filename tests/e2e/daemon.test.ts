@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -273,6 +274,27 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     const { pid } = JSON.parse(stdout) as DaemonStatus;
     onTestFinished(() => endProcess(pid));
     expect([code, isGone(pid)]).toEqual([0, false]);
+  });
+
+  it('whose up -d was ended while it started names its own log', async () => {
+    const project = createProject();
+    await project.run('--', 'true');
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    onTestFinished(() => db.close());
+    db.exec('BEGIN IMMEDIATE');
+    const up = project.start('up', '-d');
+    const runtime = join(project.root, '.caisson/runtime');
+    const listLogs = (): string[] => readdirSync(runtime).filter((name) => /^daemon.*\.log$/.test(name));
+    await until('it starts', () => listLogs().length > 0);
+    await until('it has its log', () => pidsWith(`${BIN} up`).some((pid) => pid !== up.pid));
+    const ended = finish(up);
+    up.kill('SIGKILL');
+    await ended;
+    db.exec('ROLLBACK');
+    await until('it serves', async () => (await project.caisson('status')).code === 0);
+    const { pid, log } = await readStatus(project);
+    onTestFinished(() => endProcess(pid));
+    expect([log, listLogs()]).toEqual([join(runtime, 'daemon.log'), ['daemon.log']]);
   });
 
   it('that does not answer is asked by a signal to leave before it is killed, by up --replace', async () => {

@@ -126,9 +126,12 @@ function createOwnPost(
 }
 
 /** The durable part: the ledger, the store, and the listeners. */
-function openStorage(config: ResolvedConfig, { makesState = true, bus = openBus() }: EngineOptions) {
+function openStorage(
+  config: ResolvedConfig,
+  { makesState = true, isDaemon, bus = openBus() }: EngineOptions,
+) {
   const { home, state: userState } = config.folders;
-  const { state, hasFolder, ledger, endings } = openState(config, { isMade: makesState });
+  const { state, hasFolder, ledger, endings } = openState(config, { isMade: makesState, isDaemon });
   const clock = systemClock;
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   const recorder = createRecorder({ ledger, clock });

@@ -12,8 +12,9 @@ const releases = new Map<string, () => void>();
 export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedRun, 'runId'>): Promise<void> {
   const { projectRoot, userState } = rooms.settings;
   const name = folderLease(projectRoot);
-  if (!rooms.ledger.leases.tryHold(name, runId, rooms.hostId))
-    throw inUse(rooms.ledger.leases.holderOf(name)?.holder);
+  const { ledger, hostId } = rooms;
+  if (!(await ledger.whenFree(() => ledger.leases.tryHold(name, runId, hostId))))
+    throw inUse(ledger.leases.holderOf(name)?.holder);
   if (releases.has(runId)) return;
   const folder = (await rooms.workspaces.findTop({ projectRoot })) ?? projectRoot;
   const claim = await claimFolder(folder, runId, userState);

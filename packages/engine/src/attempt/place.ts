@@ -26,8 +26,10 @@ export async function place(
   const { ledger, settings, hostId, clock } = rooms;
   const pool = poolOf(run);
   const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
-  const tryTake = (): boolean => ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
-  if (!signal.aborted && tryTake()) return 'placed';
+  const take = (): boolean =>
+    !signal.aborted && ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
+  const tryTake = (): Promise<boolean> => ledger.whenFree(take);
+  if (await tryTake()) return 'placed';
   if (!signal.aborted) {
     const position = ledger.leases.positionOf(pool, run.runId, clock.wallMs());
     await record.append('run.queued', { position, limit: settings.concurrency }, NO_ATTEMPT);
@@ -35,7 +37,7 @@ export async function place(
   let reported: string | null = null;
   let lookAtMs = clock.monotonicMs() + LOOK_MS;
   while (!signal.aborted) {
-    if (tryTake()) {
+    if (await tryTake()) {
       record.publish('run.placed', {}, 0);
       return 'placed';
     }

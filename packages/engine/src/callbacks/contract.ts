@@ -61,7 +61,7 @@ export interface Callbacks {
 
 export interface CallbacksOptions {
   readonly endpoints: readonly CallbackEndpoint[];
-  readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'run'>;
+  readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'run' | 'whenFree'>;
   readonly recorder: Recorder;
   readonly hostId: string;
   readonly clock: Clock;

@@ -41,19 +41,22 @@ export class Courier {
         if (this.#stop.signal.aborted) return;
       }
     } finally {
-      ledger.leases.free(claimOf(id), hostId);
+      await ledger.whenFree(() => ledger.leases.free(claimOf(id), hostId));
     }
   }
 
   /** C5 */
   async #claim(id: string): Promise<boolean> {
-    const { leases } = this.#options.ledger;
-    const { hostId, isHostAlive } = this.#options;
-    if (leases.tryHold(claimOf(id), hostId, hostId)) return true;
+    const { hostId, isHostAlive, ledger } = this.#options;
+    const { leases, whenFree } = ledger;
+    const tryHold = (): boolean => leases.tryHold(claimOf(id), hostId, hostId);
+    if (await whenFree(tryHold)) return true;
     const holder = leases.holderOf(claimOf(id));
     if (holder !== null && (await isHostAlive(holder.hostId))) return false;
-    if (holder !== null) leases.free(claimOf(id), holder.holder);
-    return leases.tryHold(claimOf(id), hostId, hostId);
+    return await whenFree(() => {
+      if (holder !== null) leases.free(claimOf(id), holder.holder);
+      return tryHold();
+    });
   }
 
   async #attempt(delivery: Delivery): Promise<PostOutcome> {
@@ -105,7 +108,8 @@ export class Courier {
       nowMs - delivery.queuedAtMs > this.#limits.maxAgeMs;
     if (isLast) return this.#conclude(delivery, 'callback.failed', { detail: outcome.detail, tries });
     const delayMs = backoffMs(tries - 1, { baseMs: this.#limits.backoffBaseMs });
-    this.#outbox.put({ ...delivery, tries, dueAtMs: nowMs + delayMs, problem: outcome.detail });
+    const next = { ...delivery, tries, dueAtMs: nowMs + delayMs, problem: outcome.detail };
+    await this.#options.ledger.whenFree(() => this.#outbox.put(next));
   }
 
   /** C2: the event first, then the row; in between, the id of the event prevents a second one. */
@@ -122,7 +126,7 @@ export class Courier {
         { url: describeUrl(endpoint.url), event, ...data },
         { attempt, id: `callback:${delivery.id}` },
       );
-    this.#outbox.remove(delivery.id);
+    await this.#options.ledger.whenFree(() => this.#outbox.remove(delivery.id));
   }
 
   async #pauseUntil(dueAtMs: number): Promise<void> {

@@ -20,11 +20,20 @@ export interface OpenedState {
   readonly endings: EndingMarks;
 }
 
+export interface StateOptions {
+  readonly isMade: boolean;
+  /** Others wait for its event loop: it commits nothing there, and never waits long there. */
+  readonly isDaemon?: boolean | undefined;
+}
+
+/** A client takes a daemon that says nothing for three seconds for a silent one. */
+const OF_DAEMON = { callsBeforeThread: 0, blocksMs: 1000 } as const;
+
 /**
  * Opens both, and makes them if `isMade`; otherwise a project without a state folder is one in which nothing has happened.
  * Throws StateFolderRefused for a folder, or a ledger in it, that is not ours.
  */
-export function openState(config: ResolvedConfig, { isMade }: { readonly isMade: boolean }): OpenedState {
+export function openState(config: ResolvedConfig, { isMade, isDaemon = false }: StateOptions): OpenedState {
   const state = isMade ? openStateFolder(config) : findStateFolder(config);
   if (state === null) return openNothing();
   const file = join(config.stateDir, 'ledger.db');
@@ -34,6 +43,7 @@ export function openState(config: ResolvedConfig, { isMade }: { readonly isMade:
     beforeMigration: (read) => demandNoDaemon(file, read(LEASE_ROW.space, LEASE_ROW.key)),
     endings: endings.signer,
     threadEntry: bundlePath('ledger-thread.mjs'),
+    ...(isDaemon ? OF_DAEMON : {}),
   });
   try {
     demandOwnLedger(ledger, state, file);

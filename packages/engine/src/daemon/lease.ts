@@ -10,7 +10,7 @@ const SPACE = 'daemon';
 const KEY = 'lease';
 
 export interface LeaseRooms {
-  readonly ledger: Pick<Ledger, 'alone' | 'kv'>;
+  readonly ledger: Pick<Ledger, 'alone' | 'kv' | 'whenFree'>;
   isHostAlive(hostId: string): Promise<boolean>;
 }
 
@@ -19,7 +19,7 @@ export async function takeLease(rooms: LeaseRooms, own: DaemonIdentity): Promise
   for (;;) {
     const { row, identity } = readRow(rooms);
     if (identity !== null && (await isDaemonAlive(rooms, identity))) return identity;
-    if (replaceRow(rooms, row, own)) return own;
+    if (await rooms.ledger.whenFree(() => replaceRow(rooms, row, own))) return own;
   }
 }
 

@@ -48,7 +48,7 @@ export interface FiredSlot {
 
 export interface ScheduleRooms {
   readonly clock: Pick<Clock, 'wallMs'>;
-  readonly ledger: Pick<Ledger, 'kv'>;
+  readonly ledger: Pick<Ledger, 'kv' | 'whenFree'>;
   readonly recorder: Pick<Recorder, 'of'>;
   /** Makes the moments of a jitter differ from those of other projects. */
   readonly seed: string;
@@ -109,6 +109,9 @@ export function createSchedules(rooms: ScheduleRooms): Schedules {
   };
   const isDeclared = ({ schedule: { name } }: Entry): boolean =>
     entries.some((other) => other.schedule.name === name);
+  const keep = (entry: Entry): void => {
+    if (isDeclared(entry)) rooms.ledger.kv.set(SPACE, entry.schedule.name, entry.known);
+  };
   return {
     async fireDue() {
       const nowMs = clock.wallMs();
@@ -121,7 +124,7 @@ export function createSchedules(rooms: ScheduleRooms): Schedules {
           const due = findDue(entry, nowMs, rooms.seed);
           if (due === null) break;
           if (due.isFired) entry.known = await fire(rooms, entry, due);
-          if (due.isFired && isDeclared(entry)) rooms.ledger.kv.set(SPACE, entry.schedule.name, entry.known);
+          if (due.isFired) await rooms.ledger.whenFree(() => keep(entry));
           settle(entry, due.slotMs);
         }
       }

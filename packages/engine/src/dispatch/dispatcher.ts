@@ -128,7 +128,7 @@ async function claimRun(
   const record = recorder.of(runId, launched.trace, epoch);
   if (!isRecorded)
     await record.append('run.adopted', { host, epoch, previousHost }, { attempt: launched.attempt });
-  ledger.leases.transfer(runId, host, pool);
+  await ledger.whenFree(() => ledger.leases.transfer(runId, host, pool));
   return { record, epoch };
 }
 
@@ -144,8 +144,10 @@ async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void>
     if (row?.ending === undefined || row.host !== rooms.hostId) return;
     await entry.record.flush(); // warnings after the ending
     await shareTurn();
-    ledger.leases.release(runId);
-    freeFolder(rooms, runId);
+    await ledger.whenFree(() => {
+      ledger.leases.release(runId);
+      freeFolder(rooms, runId);
+    });
   };
   await untilSettled(rooms, entry, 0, () => withReserve(rooms, release)).catch((error: unknown) =>
     entry.record.publish('warning', { source: 'ledger', message: (error as Error).message }, 0),

@@ -234,6 +234,11 @@ export interface Ledger {
   readonly kv: KeyValues;
   /** Runs reads and `kv` writes as one transaction, alone among all processes, without `append` and leases. */
   alone<T>(work: () => T): T;
+  /**
+   * Carries out `work`, which writes leases or values, as soon as no other process has the lock: meanwhile the event loop is
+   * free. It may be begun more than once. Throws LedgerBusyError after as long as an append waits.
+   */
+  whenFree<T>(work: () => T): Promise<T>;
   /** Calls back, coalesced, after anything was committed. A throwing callback never disturbs the ledger. */
   watch(onChange: (change: LedgerChange) => void): () => void;
   /** Waits for what is in flight, then closes the file. Idempotent. */

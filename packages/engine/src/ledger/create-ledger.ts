@@ -29,6 +29,7 @@ import type { BeforeMigration, Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
 import { walkAll } from './walk-all.ts';
+import { createWhenFree } from './when-free.ts';
 
 /** A walk through the runs reads so many at once. */
 const RUNS_PAGE = 256;
@@ -37,7 +38,7 @@ const REBUILT_AT_ONCE = 4096;
 
 export interface LedgerOptions {
   readonly createEventId?: () => string;
-  /** How long an append waits while other processes hold the lock. Default 30 s. */
+  /** How long an append, or `whenFree`, waits while other processes hold the lock. Default 30 s. */
   readonly patienceMs?: number | undefined;
   /** Called before an older file is brought to the form of this version; a throw leaves it as it is. */
   readonly beforeMigration?: BeforeMigration | undefined;
@@ -90,6 +91,7 @@ export function createLedger(
     leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
     alone,
+    whenFree: createWhenFree(storage, options.patienceMs),
     watch(onChange: (change: LedgerChange) => void) {
       demandOpen();
       return listeners.add(onChange);
@@ -210,18 +212,17 @@ function createTransactions(storage: Storage, demandOpen: () => void, isChanged:
     demandOpen();
     return isAlone ? work() : storage.read(work);
   };
-  const writing = <T>(work: () => T): T => {
-    demandOpen();
-    if (isAlone) return work();
-    const result = storage.write(work);
+  const announce = <T>(result: T): T => {
     isChanged();
     return result;
   };
+  const writing = <T>(work: () => T): T => {
+    demandOpen();
+    return isAlone ? work() : announce(storage.write(work));
+  };
   const writingWorking = <T>(work: () => T): T => {
     demandOpen();
-    const result = storage.writeWorking(work);
-    isChanged();
-    return result;
+    return announce(storage.writeWorking(work));
   };
   const alone = <T>(work: () => T): T =>
     writing(() => {

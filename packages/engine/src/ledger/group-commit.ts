@@ -14,7 +14,7 @@ import type { Storage } from './storage.ts';
 
 const MAX_CALLS_PER_COMMIT = 1024;
 /** How long an append keeps trying while other processes hold the lock, by default. */
-const DEFAULT_PATIENCE_MS = 30_000;
+export const DEFAULT_PATIENCE_MS = 30_000;
 const LAST_PATIENCE_MS = 10_000;
 
 interface Call {
@@ -100,13 +100,14 @@ export class GroupCommit implements Commits {
   }
 
   #writeTogether(calls: readonly Call[]): Planned[] {
-    return this.#storage.write(() => {
+    const write = (): Planned[] => {
       const commit = new Draft(this.#storage);
       const planned = calls.map((call) => planCall(this.#storage, commit, call));
       if (this.#endings !== undefined) putEndingMarks(this.#storage.working, commit.events, this.#endings);
       this.#storage.apply(commit);
       return planned;
-    });
+    };
+    return this.#storage.briefly(() => this.#storage.write(write));
   }
 
   #recover(calls: readonly Call[], error: unknown): 'done' | 'busy' {

@@ -28,9 +28,7 @@ export type { ChainEvent } from './event-record.ts';
  * has changed nothing.
  */
 export function openLedger(file: string, { threadEntry, ...options }: FileLedgerOptions = {}): Ledger {
-  const { patienceMs, beforeMigration } = options;
-  if (threadEntry === undefined)
-    return createLedger(openSqliteStorage(file, undefined, { patienceMs, beforeMigration }), options);
+  if (threadEntry === undefined) return createLedger(openSqliteStorage(file, undefined, options), options);
   return openWithThread(file, { ...options, threadEntry }).ledger;
 }
 
@@ -38,7 +36,9 @@ export interface FileLedgerOptions extends LedgerOptions {
   /** The program of the thread that commits (`sqlite/commit-thread.ts`). Without one this thread does. */
   readonly threadEntry?: string;
   /** How many calls to `append` come before the thread is started. */
-  readonly callsBeforeThread?: number;
+  readonly callsBeforeThread?: number | undefined;
+  /** How long one write of leases or values holds the event loop at most while another process has the lock. Default 5 s. */
+  readonly blocksMs?: number | undefined;
 }
 
 /** A ledger that keeps every promise except durability. */

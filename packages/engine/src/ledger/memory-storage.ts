@@ -25,6 +25,7 @@ export function createMemoryStorage(): Storage {
     read: (work) => work(),
     write: (work) => work(),
     writeWorking: (work) => work(),
+    briefly: (work) => work(),
     apply(draft: Draft) {
       for (const record of draft.events) {
         events.push(record);

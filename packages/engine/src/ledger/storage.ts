@@ -38,6 +38,8 @@ export interface Storage extends LedgerView {
    * a power cut, which ends those processes too, may undo it.
    */
   writeWorking<T>(work: () => T): T;
+  /** What `work` writes gives up within milliseconds (LedgerBusyError) where another process has the lock. */
+  briefly<T>(work: () => T): T;
   apply(draft: Draft): void;
 
   eventAt(offset: number): EventRecord | null;

@@ -66,7 +66,7 @@ export function createDaemonFace({ engine, host, mcp, answerControl, warn }: Fac
     );
     const at = { host: place.host, port: server.port };
     open = { ...at, server, origins: listOrigins(at, api) };
-    ledger.kv.set(...REMEMBERED, { ...at, isOpen: true });
+    await ledger.whenFree(() => ledger.kv.set(...REMEMBERED, { ...at, isOpen: true }));
   };
   /** Without a port: the last one, or a free one where another program has it now. */
   const beginAt = async (place: ListenPlace): Promise<void> => {

@@ -19,9 +19,10 @@ export async function dispatchOnce(
 ): Promise<RunHandle> {
   const key = (request as DispatchRequest | null)?.idempotencyKey; // admission refuses what is no request
   if (key === undefined) return engine.dispatcher.dispatch(request, attachment);
-  const { leases } = engine.ledger;
+  const { leases, whenFree } = engine.ledger;
   const name = `idempotency:${key}`;
-  for (let polls = 1; !leases.tryHold(name, engine.hostId, engine.hostId); polls += 1) {
+  const tryHold = (): boolean => leases.tryHold(name, engine.hostId, engine.hostId);
+  for (let polls = 1; !(await whenFree(tryHold)); polls += 1) {
     await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
     if (polls % LOOK_AFTER_POLLS === 0) await engine.recover({ isRepeated: true });
   }
@@ -32,7 +33,7 @@ export async function dispatchOnce(
     if (error instanceof IdempotencyKeyTakenError) return earlier(engine, error.runId); // by a background host
     throw error;
   } finally {
-    leases.free(name, engine.hostId);
+    await whenFree(() => leases.free(name, engine.hostId));
   }
 }
 

@@ -9,6 +9,8 @@ import { MAX_FOLLOWED_RUNS } from '../hosts/index.ts';
 import type { RunRow } from '../ledger/index.ts';
 import { listApprovals } from '../questions/index.ts';
 
+/** How many events of a record are in memory at once. */
+const PAGE = 256;
 /** How long a list waits for a host. */
 const ANSWER_LIMIT_MS = 250;
 
@@ -30,10 +32,9 @@ export async function findLive(engine: Asking, rows: readonly RunRow[]): Promise
     ),
   );
   const told = new Map(answers.flatMap((answer) => Object.entries(answer)));
-  const found = open.map(
-    async (row) => [row.runId, told.get(row.runId) ?? (await countRecorded(engine, row))] as const,
-  );
-  return new Map(await Promise.all(found));
+  const found = new Map<string, LiveRun>();
+  for (const row of open) found.set(row.runId, told.get(row.runId) ?? (await countRecorded(engine, row)));
+  return found;
 }
 
 async function askHost(
@@ -53,16 +54,20 @@ export function readStates(live: Engine['live'], runs: readonly string[]): Recor
   return Object.fromEntries(known.filter((entry): entry is [string, LiveRun] => entry[1] !== null));
 }
 
+/** A page at a time, and one run after the other: a record may be long, and a list has many of them. */
 async function countRecorded(
   { ledger, hosts }: Asking,
   { runId, acceptedAt, host, status }: RunRow,
 ): Promise<LiveRun> {
   const count = new LiveCount(acceptedAt);
-  const events = await ledger.readRun(runId);
-  for (const event of events) count.add(event);
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  let isAdoptable = false;
+  for await (const page of ledger.pageRun(runId, 0, PAGE))
+    for (const event of page) {
+      count.add(event);
+      if (event.type === 'attempt.launched') isAdoptable = event.data.adoption !== undefined;
+    }
   // Every command settles what dead hosts left, but for those that can be adopted.
-  const mayBeAlone = status === 'running' && launched?.data.adoption !== undefined;
+  const mayBeAlone = status === 'running' && isAdoptable;
   const isAlone = mayBeAlone && !(await hosts.isAlive(host));
   return { ...count.read('ledger'), ...(isAlone ? { isAlone } : {}) };
 }

@@ -113,8 +113,8 @@ export async function makeLateSeals(
   const { sealed, errors } = await sealEach(owed, async (runId) => {
     const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
     if (leftMs <= 0) return 'later';
-    await sealer.seal(runId, { waitMs: leftMs, isLate: true }).catch((error: unknown) => {
-      if (isUnmarked(error)) ledger.kv.set(REPORTED, runId, true);
+    await sealer.seal(runId, { waitMs: leftMs, isLate: true }).catch(async (error: unknown) => {
+      if (isUnmarked(error)) await ledger.whenFree(() => ledger.kv.set(REPORTED, runId, true));
       throw error;
     });
     return 'sealed';

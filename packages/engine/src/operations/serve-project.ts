@@ -31,7 +31,7 @@ import {
 import type { Engine } from '../engine.ts';
 import { requireSafeListening } from '../face/index.ts';
 import { withinMs } from '../platform/index.ts';
-import { findOwnLog } from './daemon-log.ts';
+import { findOwnLog, keepOwnLog } from './daemon-log.ts';
 import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
 import { gateCaisson, type Gates } from './gate-caisson.ts';
@@ -137,6 +137,7 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
     forCaller: async (caller) => enter(await opened.forCaller(caller)),
   };
   const place = watchPlace(engine, own, { life, warn });
+  keepOwnLog(engine.config.stateDir); // who asked for the status from now on sees where it is
   const server = await openDaemonServer({ engine, host, control, ...place, warn });
   started.push(() => server.stop());
   await server.face.reopen();

@@ -1,6 +1,6 @@
 /** `up -d`: starts a daemon in the background and waits until it answers. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { explainError, isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
 import { definedOnly, type DaemonStatus } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
@@ -14,7 +14,7 @@ import {
   formatUnit,
   OtherDaemonError,
 } from '../daemon/index.ts';
-import { daemonLogPath } from './daemon-log.ts';
+import { daemonLogPath, startLogPath } from './daemon-log.ts';
 import { describeSilent, findDaemonOf, type DaemonPlace } from './find-daemon.ts';
 
 const POLL_MS = 25;
@@ -51,7 +51,6 @@ export async function startDaemon({ entry, stateDir: given, onSlow }: StartOptio
     }),
   );
   const status = await untilItAnswers(stateDir, started, onSlow);
-  keepLog(stateDir, started.path);
   return { ...status, log: daemonLogPath(stateDir) };
 }
 
@@ -71,11 +70,9 @@ interface Started {
   readonly path: string;
 }
 
-/** Each start has a log of its own, so that the reason of a failure is its own too. */
 async function startWithLog(stateDir: string, start: (logFd: number) => Promise<number>): Promise<Started> {
-  const folder = dirname(daemonLogPath(stateDir));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `daemon-start.${process.pid}.log`);
+  const path = startLogPath(stateDir, process.pid);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   removeFileSync(path);
   const logFd = openSync(path, 'ax', 0o600);
   try {
@@ -114,26 +111,20 @@ async function untilItAnswers(
     const isAlive = isSameProcess(pid, startTime); // read first: its last words come before its end
     const status = await askStatus(stateDir).catch(() => null);
     if (status?.pid === pid) return status;
-    if (!isAlive) throw diedAtOnce(path);
+    if (!isAlive) throw diedAtOnce(stateDir, path);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-/** Its own error, in its own words. */
-function diedAtOnce(path: string): DaemonStartError {
-  const log = existsSync(path) ? readFileSync(path, 'utf8').slice(STARTING.length) : '';
+/** Its own error, in its own words. One that served for a moment has named its log. */
+function diedAtOnce(stateDir: string, path: string): DaemonStartError {
+  const last = [path, daemonLogPath(stateDir)].find((log) => existsSync(log));
+  const log = last === undefined ? '' : readFileSync(last, 'utf8').slice(STARTING.length);
   const text = log.slice(-MAX_REASON_CHARACTERS).trim();
   removeFileSync(path);
   const said = text.split('\n').findLast((line) => /^(?:internal )?error: /.test(line)) ?? text;
   const reason = said.replace(/^error: /, '');
   return new DaemonStartError(reason === '' ? 'the daemon ended at once and said nothing' : reason);
-}
-
-/** The log of the daemon before this one is kept once. */
-function keepLog(stateDir: string, path: string): void {
-  const log = daemonLogPath(stateDir);
-  if (existsSync(log)) renameSync(log, `${log}.1`);
-  renameSync(path, log);
 }
 
 /** A systemd user unit that serves this project with this program. */

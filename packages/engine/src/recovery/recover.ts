@@ -176,7 +176,7 @@ async function recoverHost(recovery: Recovery, { host, tally }: HeldHost): Promi
   const slots = leases.listSlots().filter((slot) => slot.hostId === host);
   for (const { runId } of slots) if (!settled.includes(runId)) await finishEnded(rooms, runId);
   if (!isSettled(tally)) return;
-  leases.reclaim(host);
+  await rooms.ledger.whenFree(() => leases.reclaim(host));
   recovery.hosts.forget(host);
 }
 

@@ -1,19 +1,22 @@
 import type { Ledger } from '../contract.ts';
 import { createLedger, type LedgerOptions } from '../create-ledger.ts';
 import { OwnCommits } from './own-commits.ts';
-import { openSqliteStorage } from './sqlite-storage.ts';
+import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
 import { ThreadCommits, type ThreadCommitsOptions } from './thread-commits.ts';
 import { createMainTurns, createTurnMemory } from './write-turns.ts';
 
-type Options = LedgerOptions & Omit<ThreadCommitsOptions, 'own' | 'turns'>;
+type Options = LedgerOptions & Pick<SqliteOptions, 'blocksMs'> & Omit<ThreadCommitsOptions, 'own' | 'turns'>;
 
 /** A ledger with two connections to its file: one here, and one of the thread that commits. */
 export function openWithThread(file: string, options: Options): { ledger: Ledger; commits: ThreadCommits } {
   const own = new OwnCommits();
   const turns = createTurnMemory();
-  const { patienceMs, beforeMigration } = options;
+  const { patienceMs, blocksMs, beforeMigration } = options;
   const inTurn = createMainTurns(turns);
-  const storage = openSqliteStorage(file, undefined, { patienceMs, beforeMigration, own, inTurn });
+  const storage = openSqliteStorage(file, undefined, {
+    ...{ patienceMs, blocksMs, beforeMigration },
+    ...{ own, inTurn },
+  });
   let commits: ThreadCommits | undefined;
   const ledger = createLedger(storage, options, (onCommit) => {
     commits = new ThreadCommits(storage, onCommit, { ...options, own, turns });

@@ -15,19 +15,25 @@ import type { FileIdentity } from './thread-messages.ts';
 import { translating } from './translate-error.ts';
 import { watchFile } from './watch-file.ts';
 import { createWorkingRows } from './working-rows.ts';
+import type { InTurn } from './write-turns.ts';
+
+/** A commit of another process takes about so long. */
+const BRIEFLY_MS = 20;
 
 export interface SqliteStorage extends Storage {
   /** Which file was opened; null when it was gone at once. */
   readonly identity: FileIdentity | null;
 }
 
-interface SqliteOptions {
+export interface SqliteOptions {
   readonly patienceMs?: number | undefined;
+  /** How long one write waits for other processes at most, and holds its thread. */
+  readonly blocksMs?: number | undefined;
   readonly beforeMigration?: BeforeMigration | undefined;
   /** What another connection of this process commits. */
   readonly own?: OwnCommits;
   /** Waits for the turn of this connection among those of the process. */
-  readonly inTurn?: <T>(work: () => T) => T;
+  readonly inTurn?: InTurn;
   /** The file that must be there. */
   readonly identity?: FileIdentity;
 }
@@ -38,10 +44,10 @@ export function openSqliteStorage(
   migrations?: readonly Migration[],
   options: SqliteOptions = {},
 ): SqliteStorage {
-  const { patienceMs = BUSY_TIMEOUT_MS, own, identity: wanted, inTurn = (work) => work() } = options;
+  const { own, identity: wanted } = options;
   if (wanted !== undefined) demandFile(file, wanted);
   const db = openDatabase(file, migrations, options.beforeMigration);
-  if (patienceMs < BUSY_TIMEOUT_MS) db.pragma(`busy_timeout = ${patienceMs}`);
+  const { inTurn, briefly } = createWaits(db, options);
   const identity = wanted ?? identify(file);
   const isThere = (): boolean => isSameFile(file, identity);
   const statements = new Statements(db);
@@ -73,6 +79,7 @@ export function openSqliteStorage(
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
     write: (work) => translating(file, () => inTurn(() => writeAlone(work))),
     writeWorking: (work) => translating(file, () => inTurn(() => withoutSync(db, () => writeAlone(work)))),
+    briefly,
     ...events,
     ...projections,
     stream: (runId) => heads.get(runId, () => events.stream(runId)),
@@ -90,6 +97,35 @@ export function openSqliteStorage(
     watchOthers: (onChange) =>
       watchFile({ file, readVersion: dataVersion, readCount: () => events.total().count, own }, onChange),
     close: () => void db.close(),
+  };
+}
+
+/** How long the connection waits for others. */
+function createWaits(
+  db: Database.Database,
+  {
+    patienceMs = BUSY_TIMEOUT_MS,
+    blocksMs = BUSY_TIMEOUT_MS,
+    inTurn: takeTurn = (work) => work(),
+  }: SqliteOptions,
+): Pick<Storage, 'briefly'> & { inTurn<T>(work: () => T): T } {
+  const longestMs = Math.min(patienceMs, blocksMs, BUSY_TIMEOUT_MS);
+  let waitsMs = BUSY_TIMEOUT_MS;
+  const waitAtMost = (ms: number): void => {
+    if (ms !== waitsMs) db.pragma(`busy_timeout = ${ms}`);
+    waitsMs = ms;
+  };
+  waitAtMost(longestMs);
+  return {
+    inTurn: (work) => takeTurn(work, waitsMs),
+    briefly(work) {
+      waitAtMost(BRIEFLY_MS);
+      try {
+        return work();
+      } finally {
+        waitAtMost(longestMs);
+      }
+    },
   };
 }
 

@@ -18,6 +18,12 @@ const ENDS = fileURLToPath(new URL('../fixtures/ends-when-asked.mjs', import.met
 
 let folder: string;
 let file: string;
+/** Threads of the ledger that have not ended. */
+let underWay = 0;
+process.on('worker', (worker) => {
+  underWay += 1;
+  worker.once('exit', () => (underWay -= 1));
+});
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'caisson-thread-'));
   file = join(folder, 'ledger.db');
@@ -72,18 +78,20 @@ test('the main thread sees at once what was appended, and does not write it itse
   await ledger.close();
 });
 
-test('a thread that nothing came to ends, and starts again when much comes', async () => {
+test('a thread that nothing came to ends, and the next append starts it again while it is written here', async () => {
   let starts = 0;
-  const { ledger, commits } = openWithThread(file, {
+  const { ledger } = openWithThread(file, {
     threadEntry: await buildThread(),
     threadIdleMs: 1,
+    callsBeforeThread: 3,
     onThreadReady: () => (starts += 1),
   });
-  await vi.waitUntil(async () => {
-    commits.start(); // does nothing while there is one
+  for (let count = 0; count < 4; count += 1) await ledger.append([fact('run_a')]);
+  for (let count = 1; count <= 3; count += 1) {
+    await vi.waitUntil(() => starts === count, 20_000);
+    await untilThreadsEnded();
     await ledger.append([fact('run_a')]);
-    return starts === 3;
-  }, 20_000);
+  }
   expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
   await ledger.close();
 });
@@ -148,3 +156,8 @@ test('a commit costs the main thread less than it costs without the thread', asy
   await here.close();
   await away.close();
 });
+
+/** Resolves when every thread of this process has ended that began since the test did. */
+async function untilThreadsEnded(): Promise<void> {
+  await vi.waitUntil(() => underWay === 0, 20_000);
+}

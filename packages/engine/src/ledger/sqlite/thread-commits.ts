@@ -1,6 +1,6 @@
 /**
  * Commits on the ledger's thread, once it is worth one: a process that records little commits by itself and never starts a
- * thread (most of 40 ms).
+ * thread (most of 40 ms). Once it was worth one, each call starts it again.
  *
  *   here ──enough calls──► starting ──ready──► thread ──it ended──► here, for good
  *    ▲                                           │
@@ -107,12 +107,11 @@ export class ThreadCommits implements Commits {
     this.#idle = setTimeout(() => this.#rest(), this.#options.threadIdleMs ?? DEFAULT_IDLE_MS).unref();
   }
 
-  /** Nothing came for a while: what comes next is written here, until it is much again. */
+  /** Nothing came for a while: the next call starts another one, and is written here. */
   #rest(): void {
     if (this.#thread.kind !== 'ready' || this.#flights.size > 0) return;
     this.#dismiss(this.#thread);
     this.#thread = { kind: 'none' };
-    this.#calls = 0;
   }
 
   /** Starts the thread, if there was none yet. */

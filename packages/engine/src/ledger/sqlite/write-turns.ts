@@ -6,7 +6,7 @@
  * W1  This only saves waiting. SQLite's own lock decides: who waited in vain here goes on to it.
  * W2  Each side says that it wants to write before it looks at the other, so at least one of them sees the other.
  */
-type InTurn = <T>(work: () => T) => T;
+export type InTurn = <T>(work: () => T, limitMs?: number) => T;
 
 /** Shared by both threads. */
 export type TurnMemory = Int32Array<SharedArrayBuffer>;
@@ -20,10 +20,10 @@ export function createTurnMemory(): TurnMemory {
 }
 
 export function createMainTurns(memory: TurnMemory): InTurn {
-  return (work) => {
+  return (work, limitMs = LONGEST_WAIT_MS) => {
     Atomics.store(memory, MAIN_WANTS, 1);
     try {
-      Atomics.wait(memory, THREAD_WRITES, 1, LONGEST_WAIT_MS); // returns at once unless the thread writes
+      Atomics.wait(memory, THREAD_WRITES, 1, Math.min(limitMs, LONGEST_WAIT_MS)); // returns at once unless the thread writes
       return work();
     } finally {
       Atomics.store(memory, MAIN_WANTS, 0);

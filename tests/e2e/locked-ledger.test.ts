@@ -1,0 +1,64 @@
+/** Another process has the ledger locked for some seconds: a daemon goes on answering meanwhile, and what waits is done after it. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { DaemonStatus } from '@caisson/protocol';
+import { expect, it, onTestFinished } from 'vitest';
+import { createProject, finish, until } from './project.ts';
+
+const LOCKED_MS = 6000;
+/** A client takes a daemon for silent after three seconds. */
+const MOST_MS = 3000;
+
+it('a daemon whose ledger is locked answers, shows what happens, and takes an order that waits for the lock', async () => {
+  const project = createProject({ env: { CAISSON_HEARTBEAT_MS: '200' } });
+  const up = await project.caisson('up', '-d', '-o', 'json');
+  const { pid, hostId } = JSON.parse(up.stdout) as DaemonStatus;
+  onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+  const start = async (seconds: number): Promise<string> =>
+    (await project.caisson('run', '--detach', '--', 'sleep', `${seconds}`)).stdout.trim();
+  const [long, short] = [await start(300), await start(3)];
+  const follower = project.start('logs', long, '-f', '-o', 'ndjson');
+  const followed = finish(follower);
+  let text = '';
+  follower.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const countBeats = (): number => text.split('"worker.heartbeat"').length - 1;
+  await until('both are at work', async () => {
+    const { stdout } = await project.caisson('logs', short, '-o', 'ndjson');
+    return countBeats() > 0 && stdout.includes('"dispatch.started"');
+  });
+
+  const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+  onTestFinished(() => db.close());
+  db.exec('BEGIN IMMEDIATE');
+  const endMs = performance.now() + LOCKED_MS;
+  const ordered = finish(project.start('run', '-o', 'json', '--', 'true')); // and the short one ends: both wait for the lock
+  const answers: string[] = [];
+  const longestMs = { status: 0, withoutBeat: 0 };
+  for (
+    let beats = countBeats(), beatMs = performance.now();
+    performance.now() < endMs;
+    beats = countBeats()
+  ) {
+    const startMs = performance.now();
+    const { code, stderr } = await project.caisson('status');
+    answers.push(`${code}${stderr}`);
+    longestMs.status = Math.max(longestMs.status, performance.now() - startMs);
+    longestMs.withoutBeat = Math.max(longestMs.withoutBeat, performance.now() - beatMs);
+    if (countBeats() > beats) beatMs = performance.now();
+  }
+  db.exec('ROLLBACK');
+  expect(new Set(answers)).toEqual(new Set(['0']));
+  expect(longestMs.status).toBeLessThan(MOST_MS);
+  expect(longestMs.withoutBeat).toBeLessThan(MOST_MS);
+  const { code, stdout } = await ordered;
+  const { status, runId } = JSON.parse(stdout) as { status: string; runId: string };
+  expect([code, status]).toEqual([0, 'done']);
+  const hosts = [long, short, runId].map((run) => hostOf(db, run));
+  expect(hosts).toEqual(Array.from({ length: 3 }, () => hostId)); // none of them had a host of its own
+  await project.caisson('cancel', long);
+  await followed;
+}, 120_000);
+
+function hostOf(db: DatabaseSync, run: string): unknown {
+  return db.prepare("SELECT row ->> '$.host' AS host FROM runs WHERE run = ?").get(run)?.['host'];
+}
