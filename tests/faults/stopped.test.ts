@@ -1,10 +1,11 @@
 /** Processes that stand still and clocks that jump: nothing is killed for it, and no duration goes wrong. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DispatchResult, WireEvent } from '@caisson/protocol';
+import type { DaemonStatus, DispatchResult, WireEvent } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { fakeClock } from './fake-clock.ts';
+import { serve } from './killed-daemons.ts';
 import { findWorker, readCommand, treeOf } from './processes.ts';
 
 const STILL_MS = 3000;
@@ -98,6 +99,19 @@ describe('a process that stands still', { timeout: 120_000 }, () => {
 });
 
 describe('a wall clock that jumps under the host', { timeout: 120_000 }, () => {
+  it('leaves the uptime of a daemon right', async () => {
+    const project = createProject({ git: false });
+    const clock = fakeClock(project);
+    await serve(project);
+    const readStatus = async (): Promise<DaemonStatus> =>
+      JSON.parse((await project.caisson('status', '-o', 'json')).stdout) as DaemonStatus;
+    const before = await readStatus();
+    clock.jump('+3600');
+    const { uptimeMs } = await readStatus();
+    expect(uptimeMs).toBeGreaterThanOrEqual(before.uptimeMs);
+    expect(uptimeMs).toBeLessThan(60_000);
+  });
+
   it.each([
     ['forward by an hour', '+3600'],
     ['back by a day', '-86400'],

@@ -22,7 +22,7 @@ export const command = defineCommand({
     drain: {
       type: 'string',
       value: 'DURATION',
-      summary: `let its runs finish for at most this long; default ${DEFAULT_DRAIN}`,
+      summary: `let its runs finish for at most this long; default ${DEFAULT_DRAIN}, at most ${MAX_DRAIN_MS / DAY_MS}d`,
     },
     leave: {
       type: 'boolean',

@@ -31,7 +31,10 @@ export interface DaemonControl {
   status(): DaemonStatus;
   /** A page for Prometheus. */
   metrics(): Promise<string>;
-  /** Begins to end; returns at once. A later order may only be quicker. */
+  /**
+   * Begins to end; returns at once. A later order may only be quicker, and comes too late once it is `leaving`: the agents
+   * that go on are no longer its own.
+   */
   stop(order: StopOrder): void;
   reload(): Promise<ReloadReport>;
   /** Listens on the loopback address, too, and makes a link for one page. */

@@ -109,6 +109,14 @@ test('leaving stops nothing', async () => {
   await life.ended;
 });
 
+test('an order to stop that comes while it leaves stops nothing that was left', async () => {
+  const { life, log, phases } = open();
+  life.stop({ leave: true });
+  life.stop({ now: true });
+  await life.ended;
+  expect([log, phases]).toEqual([['leave', 'close'], ['leaving']]);
+});
+
 test('an order to leave while it drains leaves what still runs', async () => {
   const { life, log, phases } = open();
   life.stop({ drainMs: 1000 });

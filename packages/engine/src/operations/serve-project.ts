@@ -61,6 +61,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
   const { engine, caisson } = opened;
   const own = identifyDaemon({ hostId: engine.hostId, version: options.version ?? 'unknown' }, engine.clock);
   const lease = leaseRoomsOf(engine);
+  const startedMs = engine.clock.monotonicMs();
   const started: Undo[] = [];
   try {
     requireSafeListening(engine.config.api);
@@ -72,7 +73,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
       });
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
-    return await serve({ opened, own, seals, started, onNotice: options.onNotice });
+    return await serve({ opened, own, startedMs, seals, started, onNotice: options.onNotice });
   } catch (error) {
     for (const undo of started.toReversed()) await undo().catch(() => undefined);
     releaseLease(lease, own);
@@ -91,12 +92,15 @@ function leaseRoomsOf({ ledger, hosts }: Engine): LeaseRooms {
 interface Serving {
   readonly opened: OpenedHost;
   readonly own: DaemonIdentity;
+  /** Monotonic. */
+  readonly startedMs: number;
   readonly seals: RepeatedWork;
   readonly started: Undo[];
   readonly onNotice: CaissonOptions['onNotice'];
 }
 
-async function serve({ opened, own, seals, started, onNotice }: Serving): Promise<ServedProject> {
+async function serve(serving: Serving): Promise<ServedProject> {
+  const { opened, own, seals, started, onNotice } = serving;
   const { engine } = opened;
   const warn = (message: string): void =>
     void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message });
@@ -124,7 +128,7 @@ async function serve({ opened, own, seals, started, onNotice }: Serving): Promis
   const enter = (given: Caisson): Caisson => gateCaisson(given, gates, residents.api);
   const caisson = enter(opened.caisson);
   const control: DaemonControl = {
-    status: () => ({ ...describeStatus(opened, own, life, server), ...residents.status() }),
+    status: () => ({ ...describeStatus(serving, life, server), ...residents.status() }),
     metrics: () => engine.telemetry.page(),
     stop: life.stop,
     reload: () => reloadProject(opened, notifier, { residents, face: server.face }),
@@ -202,11 +206,11 @@ function openLife(
 }
 
 function describeStatus(
-  { engine: { ledger, clock, config }, readConfig }: OpenedHost,
-  own: DaemonIdentity,
+  { opened: { engine, readConfig }, own, startedMs }: Serving,
   life: DaemonLife,
   { socket, face }: DaemonServer,
 ): DaemonStatus {
+  const { ledger, clock, config } = engine;
   const rows = ledger.runs({ status: ['queued', 'running'] }).filter(({ host }) => host === own.hostId);
   const running = rows.filter(({ status }) => status === 'running').length;
   const untilMs = life.drainsUntilMs();
@@ -214,7 +218,7 @@ function describeStatus(
     ...own,
     phase: life.phase(),
     adoptionVersion: ADOPTION_VERSION,
-    uptimeMs: Math.max(0, clock.wallMs() - Date.parse(own.startedAt)),
+    uptimeMs: Math.round(clock.monotonicMs() - startedMs),
     projectRoot: config.projectRoot,
     stateDir: config.stateDir,
     socket: socket.path,
