@@ -78,21 +78,36 @@ export const logs = defineCommand({
     'What its code logged and printed, with that of the others in its group: they share a process. Escaped on a terminal,\n' +
     'unless --raw. caisson logs -f --all shows the events of everything.',
   options: {
-    follow: { type: 'boolean', short: 'f', summary: 'go on with what it prints, until Ctrl-C' },
+    follow: {
+      type: 'boolean',
+      short: 'f',
+      summary: 'go on with what it prints, until Ctrl-C; not with -o json',
+    },
     raw: { type: 'boolean', summary: 'let the terminal interpret what it printed' },
   },
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson senses logs tests -f', says: 'Follow what it says.' }],
-  run: ({ options, positionals, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+  async run({ options, positionals, output }) {
+    const { format } = output;
+    if (format === 'json' && options.follow)
+      throw new UsageError('-o json prints one value at the end, and -f has no end', {
+        remedy: 'Use -o ndjson.',
+      });
+    return withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
       const how = { follow: options.follow, signal: output.closed };
-      const all: Buffer[] = [];
+      const decoder = new TextDecoder(); // a piece may end within a character
+      const all: string[] = [];
+      const print = (log: string): void => {
+        if (format === 'json') all.push(log);
+        else if (log !== '') output.event({ log });
+      };
       for await (const chunk of residents.logs(positionals[0] ?? '', how)) {
-        if (output.format === 'human') output.copy(chunk, { isRaw: options.raw });
-        else if (output.format === 'ndjson') output.event({ log: Buffer.from(chunk).toString('utf8') });
-        else all.push(Buffer.from(chunk));
+        if (format === 'human') output.copy(chunk, { isRaw: options.raw });
+        else print(decoder.decode(chunk, { stream: true }));
       }
-      if (output.format === 'json') output.result({ log: Buffer.concat(all).toString('utf8') }, () => []);
+      if (format !== 'human') print(decoder.decode());
+      if (format === 'json') output.result({ log: all.join('') }, () => []);
       return EXIT_CODES.finished;
-    }),
+    });
+  },
 });

@@ -10,6 +10,8 @@ import type {
 } from './resident-contract.ts';
 
 const SECOND_MS = 1000;
+/** Shared by a thousand residents. */
+const NOTHING: readonly never[] = [];
 const MEBIBYTE = 1024 * 1024;
 
 export function assembleResidents(
@@ -27,14 +29,10 @@ export function assembleResidents(
     return known;
   };
   return {
-    senses: mapEach(senses, (name, sense) => ({
-      ...assembleSense(name, sense, toAbsolute),
-      grant: grantOf(sense),
-    })),
-    workflows: mapEach(workflows, (name, workflow) => ({
-      ...assembleWorkflow(name, workflow, mode, toAbsolute),
-      grant: grantOf(workflow),
-    })),
+    senses: mapEach(senses, (name, sense) => assembleSense(name, sense, grantOf(sense), toAbsolute)),
+    workflows: mapEach(workflows, (name, workflow) =>
+      assembleWorkflow(name, { ...workflow, mode: workflow.mode ?? mode }, grantOf(workflow), toAbsolute),
+    ),
     schedules: mapEach(schedules, (name, schedule) => assembleSchedule(name, schedule, toAbsolute)),
   };
 }
@@ -42,18 +40,20 @@ export function assembleResidents(
 function assembleSense(
   name: string,
   sense: SenseConfig,
+  grant: ResolvedResidentGrant,
   toAbsolute: (path: string) => string,
-): Omit<ResolvedSense, 'grant'> {
+): ResolvedSense {
   return {
     name,
     file: toAbsolute(sense.file),
     group: sense.group ?? name,
     ...(sense.interval === undefined ? {} : { intervalMs: sense.interval }),
-    on: (sense.on ?? []).map(toTrigger),
+    on: sense.on === undefined ? NOTHING : sense.on.map(toTrigger),
     throttleMs: sense.throttle ?? 0,
     allowLoop: sense.allowLoop ?? false,
     timeoutMs: sense.timeout ?? 30 * SECOND_MS,
     graceMs: sense.gracePeriod ?? 5 * SECOND_MS,
+    grant,
   };
 }
 
@@ -65,24 +65,25 @@ function toTrigger(written: NonNullable<SenseConfig['on']>[number]): ResolvedTri
 
 function assembleWorkflow(
   name: string,
-  workflow: WorkflowConfig,
-  mode: Mode,
+  workflow: WorkflowConfig & { readonly mode: Mode },
+  grant: ResolvedResidentGrant,
   toAbsolute: (path: string) => string,
-): Omit<ResolvedWorkflow, 'grant'> {
+): ResolvedWorkflow {
   return {
     name,
     file: toAbsolute(workflow.file),
-    on: workflow.on ?? [],
+    on: workflow.on ?? NOTHING,
     concurrency: workflow.concurrency ?? 1,
     overflow: workflow.overflow ?? 'queue',
     maxQueue: workflow.maxQueue ?? 100,
     maxRounds: workflow.maxRounds ?? 50,
     timeoutMs: workflow.timeout ?? 3600 * SECOND_MS,
     graceMs: workflow.gracePeriod ?? 5 * SECOND_MS,
-    mode: workflow.mode ?? mode,
-    runHosts: workflow.runHosts ?? [],
+    mode: workflow.mode,
+    runHosts: workflow.runHosts ?? NOTHING,
     runBudgetUsd: workflow.runBudgetUsd ?? null,
     runTokens: workflow.runTokens ?? null,
+    grant,
   };
 }
 

@@ -59,5 +59,7 @@ async function finish(root: string, draft: Draft): Promise<ComposedPlan> {
     const digest = content === null ? 'none' : createHash('sha256').update(content).digest('hex');
     hash.update(`\n${JSON.stringify(path)} ${digest}`);
   }
-  return { plan: { ...draft, digest: hash.digest('base64url') }, files: [...byPath.keys()] };
+  const { key, kind, modules, grant, writable } = draft;
+  const digest = hash.digest().toString('base64url', 0, 18); // short, because each declared key keeps one
+  return { plan: { key, kind, modules, grant, writable, digest }, files: [...byPath.keys()] };
 }

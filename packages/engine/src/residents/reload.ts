@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { compilePattern } from '@caisson/policy';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { ResidentSettings, WorkerRuntime } from './contract.ts';
 import { findBase, findInside, type FileInterest, type FileWatch } from './file-watch.ts';
 import { composePlans, keyOfWorkflow, type ComposedPlan } from './plans.ts';
@@ -87,16 +87,17 @@ class SerialReloader implements Reloader {
   }
 
   #sourceInterests(plans: readonly ComposedPlan[]): FileInterest[] {
+    const { projectRoot } = this.#options;
     const paths = new Set(plans.flatMap((plan) => plan.files));
-    const inside = [...paths].flatMap((path) => findInside(this.#options.projectRoot, path) ?? []);
-    const names = new Set(inside);
+    const inside = [...paths].flatMap((path) => findInside(projectRoot, path) ?? []);
+    const matches = (path: string): boolean => paths.has(resolve(projectRoot, path));
     const bases = new Set(inside.map((path) => dirname(path).replace(/^\.$/, '')));
     const onChanged = (): void =>
       void this.reload().catch((error: unknown) =>
         this.#options.warn(`changed files were not loaded: ${(error as Error).message}`),
       );
     // The interests of one reload are one report each; the reloads become one.
-    return [...bases].map((base) => ({ base, matches: (path: string) => names.has(path), onChanged }));
+    return [...bases].map((base) => ({ base, matches, onChanged }));
   }
 
   #senseInterests(): FileInterest[] {
@@ -125,7 +126,8 @@ function describeAll(
   return new Map(
     plans.map(({ plan: { key, digest } }) => {
       const text = JSON.stringify([digest, settings.get(key)]);
-      return [key, createHash('sha256').update(text).digest('base64url')];
+      // Short, because each declared key keeps one.
+      return [key, createHash('sha256').update(text).digest().toString('base64url', 0, 18)];
     }),
   );
 }

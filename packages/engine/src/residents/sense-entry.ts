@@ -16,7 +16,21 @@ export interface Entry {
 }
 
 /** Shared by all that have not computed. */
-export const NEVER: Entry['last'] = {};
+const NEVER: Entry['last'] = {};
+
+/** One literal: what is added by a spread costs each of a thousand more. */
+export function createEntry(settings: SenseSettings, intervalDueMs: number): Entry {
+  return {
+    settings,
+    waiting: [],
+    isComputing: false,
+    startedMs: -Infinity,
+    intervalDueMs,
+    computes: 0,
+    failures: 0,
+    last: NEVER,
+  };
+}
 
 export const keyOfGroup = (group: string): string => `senses.${group}`;
 

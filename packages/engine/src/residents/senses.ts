@@ -19,7 +19,7 @@ import {
 import type { RunRecord } from '../ledger/index.ts';
 import { chooseComputeId, findComputeId } from './compute-id.ts';
 import type { ComputeOutcome, Emission, SenseSettings, SenseTrigger, WorkerRuntime } from './contract.ts';
-import { describeSense, failed, failWaiting, keyOfGroup, NEVER, type Entry } from './sense-entry.ts';
+import { createEntry, describeSense, failed, failWaiting, keyOfGroup, type Entry } from './sense-entry.ts';
 import { addRequest, type PlannedCompute } from './sense-requests.ts';
 import type { Signals } from './signals.ts';
 
@@ -124,8 +124,7 @@ class TimedSenses implements Senses {
     const known = this.#entries.get(settings.name);
     const dueMs = this.#nowMs() + (settings.intervalMs ?? Infinity);
     if (known === undefined) {
-      const counts = { isComputing: false, startedMs: -Infinity, computes: 0, failures: 0, last: NEVER };
-      this.#entries.set(settings.name, { settings, waiting: [], intervalDueMs: dueMs, ...counts });
+      this.#entries.set(settings.name, createEntry(settings, dueMs));
       return;
     }
     if (known.settings.intervalMs !== settings.intervalMs) known.intervalDueMs = dueMs;
