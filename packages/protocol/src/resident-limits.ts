@@ -17,6 +17,8 @@ export const MAX_AWAITED_RUNS = 64;
 export const MAX_SIGNALS = 64;
 /** Computes of one sense whose signals wait to be recorded: a host that records nothing stops its senses before. */
 export const MAX_UNDELIVERED = 256;
+/** Of what they emitted, as JSON, when the file is loaded; what is more is reported when it is loaded the next time. */
+export const MAX_UNDELIVERED_BYTES = 16 * 1024 * 1024;
 /** Computes that one compute covers. */
 export const MAX_COVERED = 1000;
 export const MAX_LOG_CHARACTERS = 4096;
