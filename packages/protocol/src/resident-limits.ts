@@ -6,6 +6,8 @@ export const MAX_ORDER_BYTES = 8 * 1024 * 1024;
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
 /** What a turn begins with: payload and messages of its thread, and the steps of the present round. */
 export const MAX_HISTORY_BYTES = 2 * 1024 * 1024;
+/** Senses of one group. */
+export const MAX_MODULES = 256;
 /** Of the name of a sense, workflow, role or step. */
 export const MAX_NAME_CHARACTERS = 128;
 export const MAX_QUESTION_CHARACTERS = 16_384;
