@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { HostRule, Limits } from './grant.ts';
 import { Bind, NetworkPlan } from './job.ts';
+import { MAX_MODULES } from './resident-limits.ts';
 
 const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
 const ms = () => z.int().check(z.positive());
@@ -28,7 +29,7 @@ export const ResidentJob = z.object({
   resident: ResidentId,
   key: ResidentKey,
   nonce: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
-  modules: z.array(ResidentModule).check(z.minLength(1), z.maxLength(256)),
+  modules: z.array(ResidentModule).check(z.minLength(1), z.maxLength(MAX_MODULES)),
   grant: z.object({
     read: z.array(AbsolutePath),
     write: z.array(AbsolutePath),

@@ -6,6 +6,8 @@ export const MAX_ORDER_BYTES = 8 * 1024 * 1024;
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
 /** What a turn begins with: payload and messages of its thread, and the steps of the present round. */
 export const MAX_HISTORY_BYTES = 2 * 1024 * 1024;
+/** Senses of one group. */
+export const MAX_MODULES = 256;
 /** Of the name of a sense, workflow, role or step. */
 export const MAX_NAME_CHARACTERS = 128;
 export const MAX_QUESTION_CHARACTERS = 16_384;
@@ -17,6 +19,8 @@ export const MAX_AWAITED_RUNS = 64;
 export const MAX_SIGNALS = 64;
 /** Computes of one sense whose signals wait to be recorded: a host that records nothing stops its senses before. */
 export const MAX_UNDELIVERED = 256;
+/** Of what they emitted, as JSON, when the file is loaded; what is more is reported when it is loaded the next time. */
+export const MAX_UNDELIVERED_BYTES = 16 * 1024 * 1024;
 /** Computes that one compute covers. */
 export const MAX_COVERED = 1000;
 export const MAX_LOG_CHARACTERS = 4096;

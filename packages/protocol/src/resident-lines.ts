@@ -12,7 +12,13 @@ import * as z from 'zod/mini';
 import { ConfigName as SignalName } from './config-values.ts';
 import { ComputeCause, ThreadTrigger } from './resident-causes.ts';
 import { ResidentId, ResidentKey, ResidentModule } from './resident-job.ts';
-import { MAX_COVERED, MAX_LOG_CHARACTERS, MAX_NAME_CHARACTERS, MAX_SIGNALS } from './resident-limits.ts';
+import {
+  MAX_COVERED,
+  MAX_LOG_CHARACTERS,
+  MAX_MODULES,
+  MAX_NAME_CHARACTERS,
+  MAX_SIGNALS,
+} from './resident-limits.ts';
 import { RecordedStep, StepOutcome, StepRequest } from './resident-steps.ts';
 
 export const RESIDENT_SCHEMA = 'caisson/resident-lines/1';
@@ -136,7 +142,7 @@ export const GUEST_LINES = {
     kind: z.literal('ready'),
     modules: z
       .array(z.object({ name: name(), problem: z.optional(detail()), isLoading: z.optional(z.boolean()) }))
-      .check(z.maxLength(256)),
+      .check(z.maxLength(MAX_MODULES)),
   }),
   loaded: z.object({ kind: z.literal('loaded'), name: name(), problem: z.optional(detail()) }),
   pong: z.object({ kind: z.literal('pong'), at: z.number() }),

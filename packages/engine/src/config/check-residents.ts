@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   findNearest,
   formatDuration,
+  MAX_MODULES,
   RUN_CONFIG,
   UNWATCHED_FOLDERS,
   type ConfigFile,
@@ -35,6 +36,7 @@ export async function findResidentProblems(
     ...findFileProblems(file, projectRoot),
     ...findGrantProblems(file, projectRoot),
     ...findSenseProblems(file.senses ?? {}),
+    ...findLargeGroups(file.senses ?? {}),
     ...(await findScheduleProblems(file)),
   ].map(({ path, ...words }) => ({ file: document.file, ...document.locate(path), ...words }));
   problems.sort((one, other) => one.line - other.line || one.column - other.column);
@@ -119,6 +121,18 @@ function findSenseProblems(senses: Readonly<Record<string, SenseConfig>>): Probl
           ]
         : []),
     ];
+  });
+}
+
+/** One process loads all files of a group. */
+function findLargeGroups(senses: Readonly<Record<string, SenseConfig>>): Problem[] {
+  const sizes = new Map<string, number>();
+  return Object.entries(senses).flatMap(([name, { group = name }]) => {
+    const size = (sizes.get(group) ?? 0) + 1;
+    sizes.set(group, size);
+    if (size !== MAX_MODULES + 1) return [];
+    const message = `senses.${name}: the group "${group}" has more than ${MAX_MODULES} senses. Use several groups.`;
+    return [{ path: ['senses', name], message }];
   });
 }
 

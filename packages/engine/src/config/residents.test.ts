@@ -256,3 +256,14 @@ test("the user's own file, which is for every project, has none", async () => {
     'schedules belong to one project.',
   );
 });
+
+test('a group has at most as many senses as one process loads', async () => {
+  const sense = (n: number): string => `  s${n}: { file: s.ts, interval: 1s, group: all }\n`;
+  const group = (size: number): string =>
+    `senses:\n${Array.from({ length: size }, (_, n) => sense(n)).join('')}`;
+  expect(await problemsOf(group(258))).toEqual([
+    'FILE:258:9: senses.s256: the group "all" has more than 256 senses. Use several groups.',
+  ]);
+  const { root } = makeProject(group(256));
+  expect(Object.keys((await loadConfig({ cwd: root, env: ENV, decideTrust })).senses)).toHaveLength(256);
+});

@@ -87,6 +87,19 @@ it('a file that says that it is ready while it is loaded ends its group', async 
   expect(await resident.ended).toMatchObject({ why: 'protocol', detail: 'it was ready already' });
 });
 
+it('a sense that says without end that it is loaded ends its group', async () => {
+  const { starter, plan } = await openStarter();
+  const again = `${WRITES} export default { async compute() {
+    for (let n = 0; n < 100_000; n += 1) write({ kind: 'loaded', name: 'again' });
+    await forever();
+  } };`;
+  const resident = await startResident(starter, plan('senses', { again }));
+  await resident.next('ready');
+  await resident.process.send(computeOrder('again'));
+  expect(await resident.ended).toMatchObject({ why: 'protocol' });
+  expect(resident.lines.filter(({ kind }) => kind === 'loaded')).toEqual([]);
+});
+
 it.each([70, 2800, 20_000])(
   'a line that is nested in %i levels ends its workflow, not its worker',
   async (levels) => {

@@ -112,6 +112,23 @@ it('a sense that stops when its signal is aborted keeps its thread', async () =>
   expect((await resident.compute('bad')).signals).toEqual([{ name: 'n', payload: 2 }]);
 });
 
+it('a sense with a longer time than a timer of Node.js has that time, and that grace', async () => {
+  const { resident } = await serve(
+    senseThat(
+      `n += 1;
+       const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+       if (n !== 2) { await pause(); return emit('n', n); }
+       await new Promise((resolve) => signal.addEventListener('abort', resolve)); await pause();`,
+      'let n = 0;',
+    ),
+  );
+  const longMs = 25 * 86_400_000;
+  const compute = (limits: object) => resident.compute('bad', limits);
+  expect((await compute({ timeoutMs: longMs })).signals).toEqual([{ name: 'n', payload: 1 }]);
+  expect((await compute({ timeoutMs: 100, graceMs: longMs })).failure?.kind).toBe('timeout');
+  expect((await compute({ timeoutMs: longMs })).signals).toEqual([{ name: 'n', payload: 3 }]);
+});
+
 it('errors that a compute leaves behind are logged, and cost neither the next compute nor the thread', async () => {
   const { resident } = await serve(
     senseThat(

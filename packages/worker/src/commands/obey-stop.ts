@@ -1,11 +1,11 @@
 /** The kill ladder's lower half: a signal that can be caught, the grace, then the whole tree. */
-import type { SandboxProcess } from '@caisson/ground';
+import { systemClock, type SandboxProcess } from '@caisson/ground';
 import type { AttemptContext, StopOrder } from '../attempt/index.ts';
 
 /** Stops the process when the attempt is ordered to stop. Returns a function that ends this. */
 export function obeyStop(context: AttemptContext, process: SandboxProcess): () => void {
   const { stop } = context.control;
-  let timer: NodeJS.Timeout | undefined;
+  let stopTimer = (): void => undefined;
   const onStop = (): void => {
     const order = stop.reason as StopOrder;
     if (order.kind === 'host-lost' || order.graceMs === 0) {
@@ -13,12 +13,12 @@ export function obeyStop(context: AttemptContext, process: SandboxProcess): () =
       return;
     }
     process.signalAgent(order.reason === 'interrupt' ? 'SIGINT' : 'SIGTERM');
-    timer = setTimeout(() => process.kill(), order.graceMs);
+    stopTimer = systemClock.setTimer(order.graceMs, () => process.kill());
   };
   stop.addEventListener('abort', onStop);
   if (stop.aborted) onStop();
   return () => {
-    clearTimeout(timer);
+    stopTimer();
     stop.removeEventListener('abort', onStop);
   };
 }

@@ -1,5 +1,5 @@
 /** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: limited in time and output. */
-import { launchSandbox } from '@caisson/ground';
+import { launchSandbox, systemClock } from '@caisson/ground';
 import { definedOnly, type Failure, type Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 import { createHeadAndTail } from './head-and-tail.ts';
@@ -55,10 +55,10 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
   const stdout = collect(context, process.stdout);
   const stderr = collect(context, process.stderr);
   let timedOut = false;
-  const timer = setTimeout(() => {
+  const stopTimer = systemClock.setTimer(options.timeoutMs, () => {
     timedOut = true;
     process.kill();
-  }, options.timeoutMs);
+  });
   const stopObeying = obeyStop(context, process);
   try {
     const exit = await process.exited;
@@ -72,7 +72,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
       stderr: stderr(),
     };
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     stopObeying();
     context.running = null;
     context.script = null;

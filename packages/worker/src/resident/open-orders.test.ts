@@ -29,6 +29,25 @@ it('a guest reports what was not delivered of its own senses, and no more than t
   expect(untilRefused()).toBe(768);
 });
 
+it('a guest reports signals that were not delivered up to so many bytes between two computes', () => {
+  const orders = createOpenOrders(['sense']);
+  const signals = Array.from({ length: 7 }, () => ({ name: 'x', payload: 'x'.repeat(64 * 1024 - 2) }));
+  const line = { kind: 'undelivered', name: 'sense', computeId: 'compute_1', origin: '', signals } as const;
+  let bytes = 0;
+  while (orders.settle(line) === null) bytes += JSON.stringify(signals).length;
+  expect(Math.round(bytes / 1024 ** 2)).toBe(51);
+});
+
+it('a file is loaded once, and only if it was not when the guest was ready', () => {
+  const orders = createOpenOrders(['early', 'late']);
+  const load = (name: string): string | null => orders.settle({ kind: 'loaded', name });
+  const refused = 'it loaded a file that is not its own, or was loaded before';
+  expect(load('late')).toBe(refused);
+  const modules = [{ name: 'early' }, { name: 'late', isLoading: true }, { name: 'other', isLoading: true }];
+  expect(orders.settle({ kind: 'ready', modules })).toBeNull();
+  expect(['late', 'late', 'early', 'other'].map(load)).toEqual([null, refused, refused, refused]);
+});
+
 it('the own work of a step is reported once, and keeps its turn from being idle', () => {
   const orders = createOpenOrders(['flow']);
   const turn = { kind: 'turn', id: 't1', threadId: 'thread_a', round: 0, graceMs: 1 } as const;

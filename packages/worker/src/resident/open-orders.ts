@@ -1,5 +1,10 @@
 /** The orders that wait for their one answer, and how much the guest may say beside: as much as its own code would. */
-import { MAX_UNDELIVERED, type GuestLine, type ResidentOrder } from '@caisson/protocol';
+import {
+  MAX_UNDELIVERED,
+  MAX_UNDELIVERED_BYTES,
+  type GuestLine,
+  type ResidentOrder,
+} from '@caisson/protocol';
 
 export interface OpenOrders {
   add(order: ResidentOrder): void;
@@ -26,17 +31,27 @@ const MAX_STEPS = 1024;
 /** A compute starts its thread anew at most so often, and each start reports what was left. */
 const LOADS_OF_A_COMPUTE = 3;
 
+/** What one line has more than its signals and their origin is not counted; an emission has at most a line. */
+const BYTES_OF_A_COMPUTE = LOADS_OF_A_COMPUTE * (MAX_UNDELIVERED_BYTES + 1024 ** 2);
+
+/** What a sense may still say of signals that were not delivered. */
+interface Allowance {
+  lines: number;
+  bytes: number;
+}
+
 /** `names`: the modules that it serves, which alone log and emit. */
 export function createOpenOrders(names: readonly string[]): OpenOrders {
   const computes = new Set<string>();
   const turns = new Map<string, OpenTurn>();
-  /** How many lines of each sense may still be about signals that were not delivered. */
-  const allowances = new Map(names.map((name) => [name, LOADS_OF_A_COMPUTE * MAX_UNDELIVERED]));
+  const allowances = new Map(names.map((name) => [name, createAllowance()]));
+  /** Files that were not loaded yet when the guest was ready: each is reported once. */
+  const loading = new Set<string>();
   return {
     add(order) {
       if (order.kind === 'compute') {
         computes.add(order.id);
-        allowances.set(order.name, LOADS_OF_A_COMPUTE * MAX_UNDELIVERED);
+        allowances.set(order.name, createAllowance());
       } else if (order.kind === 'turn')
         turns.set(order.id, {
           threadId: order.threadId,
@@ -59,9 +74,15 @@ export function createOpenOrders(names: readonly string[]): OpenOrders {
             ? null
             : `it reported work of no step that is under way`;
         case 'undelivered':
-          return takeUndelivered(allowances, line.name);
+          return takeUndelivered(allowances.get(line.name), line);
         case 'loaded':
-          return names.includes(line.name) ? null : 'it loaded a file that is not its own';
+          return loading.delete(line.name)
+            ? null
+            : 'it loaded a file that is not its own, or was loaded before';
+        case 'ready':
+          for (const { name, isLoading } of line.modules)
+            if (isLoading === true && names.includes(name)) loading.add(name);
+          return null;
         case 'logged':
           return names.includes(line.name) ? null : 'it logged with a name that is not its own';
         default:
@@ -88,10 +109,18 @@ function takeStep(
   return null;
 }
 
-function takeUndelivered(allowances: Map<string, number>, name: string): string | null {
-  const allowance = allowances.get(name);
+function createAllowance(): Allowance {
+  return { lines: LOADS_OF_A_COMPUTE * MAX_UNDELIVERED, bytes: BYTES_OF_A_COMPUTE };
+}
+
+function takeUndelivered(
+  allowance: Allowance | undefined,
+  { name, origin, signals }: Extract<GuestLine, { kind: 'undelivered' }>,
+): string | null {
   if (allowance === undefined) return 'it emitted with a name that is not its own';
-  if (allowance === 0) return `${name} reported more signals that were not delivered than it can have`;
-  allowances.set(name, allowance - 1);
-  return null;
+  allowance.lines -= 1;
+  allowance.bytes -= Buffer.byteLength(origin) + Buffer.byteLength(JSON.stringify(signals));
+  return Math.min(allowance.lines, allowance.bytes) < 0
+    ? `${name} reported more signals that were not delivered than it can have`
+    : null;
 }

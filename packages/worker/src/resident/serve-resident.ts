@@ -11,7 +11,7 @@
  *      stops the host's orders, and is then found by its silence.
  */
 import type { Socket } from 'node:net';
-import { launchSandbox, reopenCgroup, type SandboxProcess } from '@caisson/ground';
+import { launchSandbox, reopenCgroup, systemClock, type SandboxProcess } from '@caisson/ground';
 import {
   STATE_INSIDE,
   WORKER_EXIT,
@@ -198,7 +198,7 @@ function stop(serving: Serving, graceMs: number): void {
   serving.isStopping = true;
   const finish = (): void => serving.end('stopped', 'its host stopped it');
   if (serving.job.kind === 'senses' || serving.orders.isIdle()) return finish();
-  if (isFirst) setTimeout(finish, graceMs);
+  if (isFirst) systemClock.setTimer(graceMs, finish);
 }
 
 function createLineReader(

@@ -2,8 +2,8 @@
  * What computes of one sense emitted and their host has not recorded yet. A row is written in the transaction of its compute,
  * so that neither a signal nor a change of the state exists without the other.
  */
-import { isRecord, MAX_UNDELIVERED, type EmittedSignal } from '@caisson/protocol';
-import type { GroupDatabase } from './group-database.ts';
+import { isRecord, MAX_UNDELIVERED, MAX_UNDELIVERED_BYTES, type EmittedSignal } from '@caisson/protocol';
+import type { GroupDatabase, SqlValue } from './group-database.ts';
 
 const { stringify, parse } = JSON;
 
@@ -18,19 +18,22 @@ export interface Outbox {
   find(computeId: string): Emission | null;
   /** A part of the present compute. */
   add(emission: Emission): void;
-  list(): Emission[];
+  list(maxBytes?: number): Emission[];
   /** Their host has recorded them. They are removed between two computes: false if the rest is to be tried again, by `remove([])`. */
   remove(computeIds: readonly string[]): boolean;
 }
 
+/** Of a sense, in their order, as many as have so many bytes together. */
+const FIRST_ROWS = `rowid IN (SELECT n FROM (
+    SELECT rowid AS n, sum(octet_length(causes) + octet_length(signals)) OVER (ORDER BY rowid) AS bytes
+    FROM caisson_outbox WHERE sense = ?1 ORDER BY rowid LIMIT ${MAX_UNDELIVERED}
+  ) WHERE bytes <= ?2) ORDER BY rowid`;
+
 export function createOutbox(database: GroupDatabase, sense: string): Outbox {
-  const select = (condition: string, ...values: readonly string[]): Emission[] =>
+  const select = (condition: string, ...values: readonly SqlValue[]): Emission[] =>
     database.exists
       ? database
-          .read(
-            `SELECT id, causes, signals FROM caisson_outbox WHERE ${condition} LIMIT ${MAX_UNDELIVERED}`,
-            ...values,
-          )
+          .read(`SELECT id, causes, signals FROM caisson_outbox WHERE ${condition}`, ...values)
           .map((row) => ({
             computeId: String(row['id']),
             origin: String(row['causes']),
@@ -54,7 +57,7 @@ export function createOutbox(database: GroupDatabase, sense: string): Outbox {
         ...values,
       );
     },
-    list: () => select('sense = ? ORDER BY rowid', sense),
+    list: (maxBytes = MAX_UNDELIVERED_BYTES) => select(FIRST_ROWS, sense, maxBytes),
     remove(computeIds) {
       for (const id of computeIds) delivered.add(id);
       return database.tryWriteAlone(removeDelivered);

@@ -1,4 +1,5 @@
 /** One compute that a thread has, until its outcome is known. */
+import { systemClock } from '@caisson/ground';
 import type { EmittedSignal, GuestFailure } from '@caisson/protocol';
 import type { Handed } from './waiting-computes.ts';
 import { createWorkLimit } from './work-limit.ts';
@@ -30,7 +31,7 @@ export function runCompute(handed: Handed, hooks: ComputeHooks): RunningCompute 
   const { order, thread, number } = handed;
   const { promise: outcome, resolve } = Promise.withResolvers<Outcome | null>();
   const finish = (found: Outcome | null): void => {
-    clearTimeout(timer);
+    stopTimer();
     limit.clear();
     thread.onEnded = () => undefined;
     const reason = limit.reason();
@@ -52,7 +53,7 @@ export function runCompute(handed: Handed, hooks: ComputeHooks): RunningCompute 
   };
   const { timeoutMs, graceMs } = order;
   const late = (): void => abort('timeout', `it took longer than ${timeoutMs} ms`, graceMs);
-  const timer = setTimeout(late, timeoutMs);
+  const stopTimer = systemClock.setTimer(timeoutMs, late);
   hooks.onBegin();
   thread.onLine = (line) => {
     if (line.kind === 'logged') hooks.onLog(line.text);

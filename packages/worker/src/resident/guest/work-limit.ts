@@ -1,4 +1,5 @@
 /** How work of a thread is given up: it is asked first, and ended after the grace. */
+import { systemClock } from '@caisson/ground';
 import type { UserThread } from './user-thread.ts';
 
 export interface WorkLimit {
@@ -16,18 +17,18 @@ export function createWorkLimit(
   { number, onKill }: { readonly number?: number; onKill(): void },
 ): WorkLimit {
   let reason: ReturnType<WorkLimit['reason']> = null;
-  let timer: NodeJS.Timeout | undefined;
+  let clear = (): void => undefined;
   return {
     abort(kind, why, graceMs) {
       if (reason !== null) return;
       reason = { kind, detail: why };
       if (graceMs > 0) thread.post({ kind: 'abort', why, number });
-      timer = setTimeout(() => {
+      clear = systemClock.setTimer(graceMs, () => {
         onKill();
         void thread.end();
-      }, graceMs);
+      });
     },
     reason: () => reason,
-    clear: () => clearTimeout(timer),
+    clear: () => clear(),
   };
 }
