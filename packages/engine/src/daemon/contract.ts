@@ -15,7 +15,7 @@
  *      `leaving` stops no running agent: its worker waits for the next daemon, which adopts it (attempt/adopt.ts).
  * DM4  It ends when its ledger is moved, replaced or removed: nothing is written where it was.
  * DM5  The lease is released when every run has ended or is left, and nothing can reach it any more.
- * DM6  Without runs it wakes up at most once a second.
+ * DM6  Without runs it wakes up at most once a second, unless the watchdog of systemd asks for more.
  */
 import type {
   DaemonPhase,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -39,3 +39,49 @@ test('without a socket nothing is sent, and a watchdog of another process is not
   notifier.ready();
   await notifier.stop();
 });
+
+/** The programs that send to this address, and do not receive there. */
+function findSenders(address: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return line.includes(address) && line.includes('STDIN');
+    } catch {
+      return false; // it has ended
+    }
+  });
+}
+
+test('a program that sends notices and is killed is started again, and then sends what stands', async () => {
+  const address = makeSocketPath();
+  const received = await receiveNotices(address);
+  const warnings: string[] = [];
+  const notifier = await startSystemdNotifier({ NOTIFY_SOCKET: address }, (text) => warnings.push(text));
+  notifier.ready();
+  await vi.waitFor(() => expect(received()).toEqual(['READY=1']), { timeout: 5000 });
+  for (let kills = 1; kills <= 6; kills += 1) {
+    const [sender = 0] = findSenders(address);
+    process.kill(sender, 'SIGKILL');
+    if (kills === 6) break; // it is killed again and again: that is reported, or another program does it
+    await vi.waitFor(() => expect(received()).toHaveLength(1 + 2 * kills), { timeout: 5000 });
+  }
+  expect(received().slice(1)).toEqual(Array.from({ length: 5 }, () => ['READY=1', 'WATCHDOG=1']).flat());
+  const hasOther = existsSync('/usr/bin/systemd-notify');
+  await vi.waitUntil(() => (hasOther ? received().length > 11 : warnings.length > 0), { timeout: 5000 });
+  if (!hasOther) expect(warnings).toEqual([expect.stringContaining('killed too often')]);
+  await notifier.stop();
+  expect(findSenders(address)).toEqual([]);
+});
+
+test('a program that stands still keeps nobody from ending', async () => {
+  const address = makeSocketPath();
+  await receiveNotices(address);
+  const notifier = await startSystemdNotifier({ NOTIFY_SOCKET: address }, () => undefined);
+  const [sender = 0] = findSenders(address);
+  onTestFinished(() => findSenders(address).forEach((pid) => process.kill(pid, 'SIGKILL')));
+  process.kill(sender, 'SIGSTOP');
+  notifier.stopping();
+  await notifier.stop();
+  expect(findSenders(address)).toEqual([]);
+}, 20_000);

@@ -4,6 +4,8 @@ import { isExecutable, runBounded, startDatagramSender } from '@caisson/ground';
 const PERL = '/usr/bin/perl';
 const SYSTEMD_NOTIFY = '/usr/bin/systemd-notify';
 const NOTIFY_LIMIT_MS = 5000;
+const MAX_RESTARTS = 5;
+const ALIVE: readonly string[] = ['WATCHDOG=1'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +30,7 @@ export async function startSystemdNotifier(
     reloading: () => sender.send(['RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`]),
     stopping: () => sender.send(['STOPPING=1']),
     aliveEveryMs: findAliveEveryMs(env),
-    alive: () => sender.send(['WATCHDOG=1']),
+    alive: () => sender.send(ALIVE),
     stop: () => sender.stop(),
   };
 }
@@ -50,10 +52,53 @@ const NOBODY: Sender = { send: () => undefined, stop: () => Promise.resolve() };
 
 async function findSender(address: string, warn: (message: string) => void): Promise<Sender> {
   if (!/^[/@]/.test(address)) return NOBODY;
-  if (isExecutable(PERL)) return await startDatagramSender(PERL, address);
+  if (isExecutable(PERL)) return await createLastingSender(address, warn);
+  return findOtherSender(address, 'there is no /usr/bin/perl', warn);
+}
+
+function findOtherSender(address: string, why: string, warn: (message: string) => void): Sender {
   if (isExecutable(SYSTEMD_NOTIFY)) return createNotifySender(address, warn);
-  warn('systemd gets no notices: there is neither /usr/bin/perl nor /usr/bin/systemd-notify');
+  warn(`systemd gets no notices: ${why}, and no /usr/bin/systemd-notify`);
   return NOBODY;
+}
+
+/** If the program behind it is killed, it is started again: systemd kills a daemon that does not report. */
+async function createLastingSender(address: string, warn: (message: string) => void): Promise<Sender> {
+  let isStopping = false;
+  let restarts = 0;
+  let standing: readonly string[] | null = null;
+  let current: Sender = NOBODY;
+  let change: Promise<void> = Promise.resolve();
+  const start = async (): Promise<void> => {
+    const sender = await startDatagramSender(PERL, address);
+    current = sender;
+    void sender.ended.then(() => {
+      if (!isStopping) change = replace();
+    });
+  };
+  const replace = async (): Promise<void> => {
+    restarts += 1;
+    const isGone =
+      restarts > MAX_RESTARTS ||
+      (await start().then(
+        () => false,
+        () => true,
+      ));
+    if (isGone) current = findOtherSender(address, 'the program that sends them was killed too often', warn);
+    for (const lines of [standing, ALIVE]) if (lines !== null) current.send(lines); // what was lost with it
+  };
+  await start();
+  return {
+    send(lines) {
+      if (lines !== ALIVE) standing = lines;
+      current.send(lines);
+    },
+    async stop() {
+      isStopping = true;
+      await change;
+      await current.stop();
+    },
+  };
 }
 
 /** One process a notice, one after the other. */

@@ -39,6 +39,23 @@ test('nothing wakes up more often than once a second', async () => {
   await timers.stop();
 });
 
+test('a beat that others wait for comes as often as they asked for', async () => {
+  const clock = createManualClock(0);
+  let beats = 0;
+  let ran = 0;
+  const tasks = [
+    { name: 'watchdog', everyMs: 250, isExact: true, run: () => (beats += 1) },
+    { name: 'eager', everyMs: 1000, run: () => (ran += 1) },
+  ];
+  const timers = startTimers({ clock, tasks, warn: () => undefined });
+  for (let step = 0; step < 100; step += 1) {
+    clock.advance(50);
+    await turn();
+  }
+  expect([beats, ran]).toEqual([20, 5]);
+  await timers.stop();
+});
+
 test('a task that fails is tried again, reported once, and stops no other; a slow one is not started twice', async () => {
   const clock = createManualClock(0);
   const warnings: string[] = [];

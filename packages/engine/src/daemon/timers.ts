@@ -4,6 +4,8 @@ import type { Clock } from '@caisson/ground';
 export interface TimedTask {
   readonly name: string;
   readonly everyMs: number;
+  /** Others act when it is late: it may be due more often than once a second. */
+  readonly isExact?: boolean;
   run(): unknown;
 }
 
@@ -39,6 +41,8 @@ export function startTimers({ clock, tasks, warn }: TimersOptions): Timers {
     underWay: null,
     problem: null,
   }));
+  const exact = tasks.filter(({ isExact }) => isExact);
+  const shortestMs = Math.max(SOON_MS, Math.min(SHORTEST_MS, ...exact.map(({ everyMs }) => everyMs)));
   let cancel = (): void => undefined;
   const carryOut = async (entry: Entry): Promise<void> => {
     try {
@@ -61,7 +65,7 @@ export function startTimers({ clock, tasks, warn }: TimersOptions): Timers {
   };
   const arm = (): void => {
     const nextMs = Math.min(...entries.map(({ dueMs }) => dueMs)) - clock.monotonicMs();
-    cancel = clock.setTimer(Math.max(SHORTEST_MS, nextMs), pass);
+    cancel = clock.setTimer(Math.max(shortestMs, nextMs), pass);
   };
   if (entries.length > 0) arm();
   return {

@@ -65,7 +65,7 @@ export function listDueWork(engine: Engine, rooms: DueRooms): readonly TimedTask
       : [{ name: 'bucket', everyMs: MINUTE_MS, run: () => sendMarked(engine, mirror) }]),
     ...(aliveEveryMs === null
       ? []
-      : [{ name: 'watchdog', everyMs: aliveEveryMs, run: () => notifier.alive() }]),
+      : [{ name: 'watchdog', everyMs: aliveEveryMs, isExact: true, run: () => notifier.alive() }]),
   ];
 }
 

@@ -4,11 +4,15 @@ import { startChild } from './child.ts';
 const PROGRAM = `use Socket; my $to = shift; $to =~ s/^\\@/\\0/;
 socket(my $socket, AF_UNIX, SOCK_DGRAM, 0) or exit 1;
 while (my $line = <STDIN>) { chomp $line; $line =~ tr/\\t/\\n/; send($socket, $line, 0, pack_sockaddr_un($to)); }`;
+/** The receiver may be full, and the program waits for it then. */
+const LAST_MS = 2000;
 
 export interface DatagramSender {
   /** Sends the lines as one datagram; none may contain a tab or a line break. */
   send(lines: readonly string[]): void;
-  /** Ends after what was sent. */
+  /** Resolves when its program has ended: nothing is sent any more. */
+  readonly ended: Promise<unknown>;
+  /** Ends after what was sent, or after two seconds. */
   stop(): Promise<void>;
 }
 
@@ -18,10 +22,13 @@ export async function startDatagramSender(perl: string, address: string): Promis
   child.unref();
   return {
     send: (lines) => void child.stdin.write(`${lines.join('\t')}\n`),
+    ended: child.exited,
     async stop() {
       child.ref();
       child.stdin.end();
+      const late = setTimeout(() => child.kill('SIGKILL'), LAST_MS);
       await child.exited;
+      clearTimeout(late);
     },
   };
 }
