@@ -12,7 +12,7 @@ import type { ServedResidents } from './serve-residents.ts';
  * Runs read the files when they are accepted, so most of it counts from the next run on. What the daemon itself was opened
  * with stays until it is started again.
  */
-const OPENED_WITH = [
+export const OPENED_WITH = [
   'api',
   'budget',
   'callbacks',
