@@ -8,6 +8,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { isSameProcess } from '@caisson/ground';
+import type { DaemonStatus } from '@caisson/protocol';
 import { startModelServer } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BIN, createProject, until, type Project } from './project.ts';
@@ -89,6 +91,19 @@ async function openStream(token: string, url: string): Promise<Stream> {
 }
 
 describe('a daemon on TCP', { timeout: 120_000 }, () => {
+  it('obeys the order to end although who gave it cannot be recorded: the ledger is locked', async () => {
+    const { project, ask } = await openFace();
+    const { stdout } = await project.caisson('status', '-o', 'json');
+    const { pid, startTime } = JSON.parse(stdout) as DaemonStatus;
+    const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+    db.exec('BEGIN IMMEDIATE');
+    const startedMs = performance.now();
+    const answer = await ask('POST', '/v1/stop', { body: { now: true } }).finally(() => db.close());
+    expect(answer.status, answer.text).toBe(202);
+    expect(performance.now() - startedMs).toBeLessThan(15_000); // an append waits for a lock twice as long
+    await until('it has ended', () => !isSameProcess(pid, startTime));
+  });
+
   it('signs a page in once, keeps no token, and survives a new daemon and a sign-out', async () => {
     const { project, url, link, token, ask } = await openFace();
     const again = await ask('POST', '/v1/session', { token: null, body: { link: link.split('#link=')[1] } });

@@ -22,7 +22,7 @@ import {
 } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
 import { MCP_PATH, type DaemonMcp } from './daemon-mcp.ts';
-import { recordAct, recordOrder, type Actor } from './record-act.ts';
+import { recordAct, recordControl, recordOrder, type Actor } from './record-act.ts';
 import { recordStart } from './record-decisions.ts';
 import { scopeByRuns } from './scope-by-runs.ts';
 import { createSessionRoutes } from './session-routes.ts';
@@ -87,10 +87,7 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
     requireScope(visitor, scopeOfPath(path));
     const act = actOfControl(request.method, path);
     if (act === null) return answerControl(request, response);
-    recordAct(engine, actorOf(visitor, request), act, {}).then(
-      () => answerControl(request, response),
-      (error: unknown) => sendProblem(response, error),
-    );
+    void recordControl(engine, actorOf(visitor, request), act).then(() => answerControl(request, response));
   };
   return (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);

@@ -16,16 +16,13 @@ import {
   type DaemonSocket,
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
-import { withinMs } from '../platform/index.ts';
 import { createDaemonFace, type DaemonFace } from './daemon-face.ts';
 import { createDaemonMcp, MCP_PATH } from './daemon-mcp.ts';
-import { localActor, recordAct } from './record-act.ts';
+import { localActor, recordControl } from './record-act.ts';
 import { clientOf, createSocketEntrance } from './socket-entrance.ts';
 
 /** How long an answer that is under way may take once nothing else is left to do. */
 const LAST_ANSWERS_MS = 1000;
-/** An order is obeyed although the ledger is locked: who waits longer takes the daemon for silent. */
-const MAX_RECORD_MS = 1000;
 
 export interface DaemonServer {
   readonly socket: DaemonSocket;
@@ -59,11 +56,7 @@ export async function openDaemonServer({
   const answerOwn: RequestListener = (request, response) => {
     const act = actOfControl(request.method, pathOf(request));
     if (act === null) return answerControl(request, response);
-    // It ends on a full disk, too, and without its ledger.
-    const recorded = recordAct(engine, clientOf(request), act, {}).catch((error: Error) =>
-      warn(`who asked to ${act} could not be recorded: ${error.message}`),
-    );
-    void withinMs(engine.clock, MAX_RECORD_MS, recorded).then(() => answerControl(request, response));
+    void recordControl(engine, clientOf(request), act).then(() => answerControl(request, response));
   };
   const answerMcp: RequestListener = (request, response) =>
     mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });

@@ -4,6 +4,7 @@ import { BusTopic, definedOnly, type DispatchRequest } from '@caisson/protocol';
 import type { OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
 import { isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
+import { withinMs } from '../platform/index.ts';
 import { findOpenApproval } from './decide-approval.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 
@@ -23,6 +24,8 @@ export type Act = OperationName | 'stop' | 'reload';
 type Input = Readonly<Record<string, unknown>>;
 
 export const MAX_CLIENT = 100;
+/** Who waits longer takes the daemon for silent. */
+const MAX_RECORD_MS = 1000;
 const DECIDED = ['allow', 'deny'] as const;
 /** Work is stopped on a full disk, too: its own ending says by whom. */
 const STOPPING: ReadonlySet<Act> = new Set(['cancel', 'cancelThread', 'stop', 'reload']);
@@ -53,6 +56,17 @@ export async function recordAct(engine: Engine, actor: Actor, operation: Act, in
     const message = `who asked for ${operation} could not be recorded: ${error.message}`;
     engine.bus.emit(BusTopic.WARNING, { source: 'record', message });
   }
+}
+
+/** An order to the daemon itself is obeyed although it cannot be recorded, or not at once: nobody waits for a locked ledger to end it. */
+export async function recordControl(engine: Engine, actor: Actor, act: 'stop' | 'reload'): Promise<void> {
+  const recorded = recordAct(engine, actor, act, {}).catch((error: Error) =>
+    engine.bus.emit(BusTopic.WARNING, {
+      source: 'record',
+      message: `who asked to ${act} could not be recorded: ${error.message}`,
+    }),
+  );
+  await withinMs(engine.clock, MAX_RECORD_MS, recorded);
 }
 
 /** On no run yet. A repeat with its key starts none. */
