@@ -104,10 +104,10 @@ describe('the size of a folder', () => {
 
   it('is the growth of the whole disk where more files than are counted were there before', async () => {
     for (let n = 0; n < 21; n += 1) writeFileSync(join(folder, `${n}`), '');
-    const exceeded = Promise.withResolvers<[growthBytes: number, why?: string]>();
+    const exceeded = Promise.withResolvers<[growth: number, why?: string]>();
     const watch = await watchGrowth({
       ...{ path: folder, maxGrowthBytes: 4 * MB, pollMs: 10, maxEntries: 20 },
-      onExceeded: (...found) => exceeded.resolve(found),
+      onExceeded: (growth, why) => exceeded.resolve(why === undefined ? [growth] : [growth, why]),
     });
     mkdirSync(join(folder, 'deep'));
     writeFileSync(join(folder, 'deep/file'), Buffer.alloc(16 * MB, 1), { flush: true });
