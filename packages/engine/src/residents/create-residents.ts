@@ -166,7 +166,7 @@ function computeForRun(
 ): Promise<unknown> | null {
   const listening = senses
     .findByTrigger('runs', ({ statuses }) => statuses.includes(status))
-    .filter((sense) => listeners.wants(sense, offset));
+    .filter((sense) => listeners.concerns(sense, offset));
   if (listening.length === 0) return null;
   const causes = findRunCauses(ledger, runId);
   const compute = async (sense: string): Promise<void> => {

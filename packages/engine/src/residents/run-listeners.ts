@@ -8,7 +8,7 @@ export interface RunListeners {
   /** These are declared now, and no others. */
   set(senses: readonly SenseSettings[]): void;
   /** Whether this sense was declared before this event. */
-  wants(sense: string, offset: number): boolean;
+  concerns(sense: string, offset: number): boolean;
 }
 
 export function createRunListeners({
@@ -42,6 +42,6 @@ export function createRunListeners({
         keep(() => ledger.kv.set(SPACE, name, offset));
       }
     },
-    wants: (sense, offset) => offset > (since.get(sense) ?? Infinity),
+    concerns: (sense, offset) => offset > (since.get(sense) ?? Infinity),
   };
 }

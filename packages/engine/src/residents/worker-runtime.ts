@@ -6,6 +6,7 @@ import type { Emission, ResidentPlan, ResidentStarter, TurnOutcome, WorkerRuntim
 import { openOrigin, sealOrigin } from './compute-origin.ts';
 import { describeEnding, describeProblems } from './describe-problems.ts';
 import type { Key, KeyReports, KeyRooms } from './key-state.ts';
+import { DeclaredKey, describeDeclared, KeyTable } from './key-table.ts';
 import { KeyedWorker } from './keyed-worker.ts';
 import { DEFAULT_LIMITS, type RuntimeLimits } from './runtime-limits.ts';
 import { failWork, type Work } from './work.ts';
@@ -36,7 +37,7 @@ class KeyedRuntime implements WorkerRuntime {
   readonly #record: RunRecord;
   readonly #rooms: KeyRooms;
   readonly #blocks: Map<string, string>;
-  readonly #keys = new Map<string, KeyedWorker>();
+  readonly #keys: KeyTable;
   readonly #endings = new Map<string, NonNullable<ResidentView['lastEnding']>>();
   readonly #reports: KeyReports = {
     started: ({ plan: { key } }, { process, startedMs }, { isNewVersion }) => {
@@ -71,21 +72,24 @@ class KeyedRuntime implements WorkerRuntime {
     this.#record = options.recorder.of(null);
     const nextId = (): string => `w${(this.#lastId += 1)}`;
     this.#rooms = { ...options, limits: this.#limits, reports: this.#reports, nextId };
+    this.#keys = new KeyTable(({ plan, isKept }) => {
+      const block = this.#blocks.get(plan.key) ?? null;
+      return new KeyedWorker(this.#rooms, plan, isKept, block);
+    });
     this.#blocks = new Map(options.kv.list(BLOCKED_SPACE).map(({ key, value }) => [key, String(value)]));
   }
 
   declare(plan: ResidentPlan, { isKept }: { readonly isKept: boolean }): void {
     if (this.#isStopped) return;
-    const known = this.#keys.get(plan.key);
-    if (known !== undefined) return known.declare(plan, isKept);
-    const block = this.#blocks.get(plan.key) ?? null;
-    this.#keys.set(plan.key, new KeyedWorker(this.#rooms, plan, isKept, block));
+    this.#keys.declare(new DeclaredKey(plan, isKept));
+    if (this.#blocks.has(plan.key)) this.#keys.use(plan.key);
   }
 
   async withdraw(key: string): Promise<void> {
-    const found = this.#keys.get(key);
-    await found?.withdraw();
-    if (found !== undefined && found.closed !== null) this.#keys.delete(key);
+    const found = this.#keys.findUsed(key);
+    if (found === undefined) return this.#keys.delete(key);
+    await found.withdraw();
+    if (found.closed !== null) this.#keys.delete(key);
   }
 
   compute(
@@ -99,7 +103,7 @@ class KeyedRuntime implements WorkerRuntime {
   }
 
   delivered(key: string, sense: string, computeId: string): void {
-    this.#keys.get(key)?.worker?.deliver(sense, computeId);
+    this.#keys.findUsed(key)?.worker?.deliver(sense, computeId);
   }
 
   turn(...[key, order, onStep]: Parameters<WorkerRuntime['turn']>): ReturnType<WorkerRuntime['turn']> {
@@ -108,30 +112,31 @@ class KeyedRuntime implements WorkerRuntime {
     this.#submit(key, work);
     return {
       outcome,
-      answerStep: (ordinal, answer) => this.#keys.get(key)?.answerStep(work, ordinal, answer),
-      abandon: (...how) => this.#keys.get(key)?.abandon(work, ...how),
+      answerStep: (ordinal, answer) => this.#keys.findUsed(key)?.answerStep(work, ordinal, answer),
+      abandon: (...how) => this.#keys.findUsed(key)?.abandon(work, ...how),
     };
   }
 
   start(key: string): Promise<boolean> {
-    return Promise.resolve(this.#keys.get(key)?.need() === true);
+    return Promise.resolve(this.#keys.use(key)?.need() === true);
   }
 
   async drain(key: string): Promise<void> {
-    await this.#keys.get(key)?.drain();
+    await this.#keys.findUsed(key)?.drain();
   }
 
   async evict(key: string): Promise<void> {
-    await this.#keys.get(key)?.evict();
+    await this.#keys.findUsed(key)?.evict();
   }
 
   async restart(key: string): Promise<boolean> {
-    await this.#keys.get(key)?.restart();
-    return this.#keys.has(key);
+    const found = this.#keys.use(key);
+    await found?.restart();
+    return found !== undefined;
   }
 
   async reset(key: string): Promise<boolean> {
-    const found = this.#keys.get(key);
+    const found = this.#keys.use(key);
     if (found === undefined) return false;
     const wasBlocked = found.state.kind === 'blocked';
     if (wasBlocked) {
@@ -144,28 +149,31 @@ class KeyedRuntime implements WorkerRuntime {
   }
 
   view(key: string): ResidentView | null {
-    const found = this.#keys.get(key);
-    return found === undefined || found.closed !== null ? null : this.#describe(found);
+    const found = this.#keys.find(key);
+    return found === undefined || (found instanceof KeyedWorker && found.closed !== null)
+      ? null
+      : this.#describe(found);
   }
 
   list(): readonly ResidentView[] {
-    return [...this.#keys.values()].map((key) => this.#describe(key));
+    return this.#keys.all().map((key) => this.#describe(key));
   }
 
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#isStopped = true;
-    const keys = [...this.#keys.values()];
+    const keys = this.#keys.all().filter((key) => key instanceof KeyedWorker);
     await Promise.all(keys.map((key) => key.shutdown(key.plan.kind === 'senses' ? 0 : graceMs)));
   }
 
   #submit(key: string, work: Work): void {
-    const found = this.#keys.get(key);
+    const found = this.#keys.use(key);
     if (found === undefined)
       failWork(work, { failure: { kind: 'invalid', detail: `${key} is not configured` } });
     else found.submit(work);
   }
 
-  #describe(key: KeyedWorker): ResidentView {
+  #describe(key: KeyedWorker | DeclaredKey): ResidentView {
+    if (key instanceof DeclaredKey) return describeDeclared(key);
     const { plan, state, worker, starts, underWay, problems } = key;
     return {
       key: plan.key,
