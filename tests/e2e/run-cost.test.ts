@@ -68,6 +68,15 @@ it('a run by library call is four commits, and waits for the disk for nothing th
   ]);
 });
 
+it('a client loads the configuration once, where a daemon answers it', async () => {
+  const project = createProject({ config: 'network: { hosts: ["example.invalid:443"] }\n' });
+  await project.trust();
+  onTestFinished(async () => void (await project.caisson('down', '--now')));
+  expect((await project.caisson('up', '-d')).code).toBe(0);
+  const { log } = traceCaisson(project, { calls: 'openat' }, ...NO_OP);
+  expect(log.match(/"[^"]*caisson\.yaml"/g)).toHaveLength(1);
+});
+
 it('the network of an attempt is open before its first program is started', async () => {
   const project = createProject({ git: false, config: 'network: { hosts: ["example.invalid:443"] }\n' });
   await project.trust();
