@@ -77,27 +77,42 @@ it('a living host seals its run once the key can be read, and no other process d
   expect(await once(host, 'exit')).toEqual([0, null]);
 }, 60_000);
 
-it('a host that is killed between the ending and the seal: sealed by the next command', async () => {
-  const project = createProject();
-  const first = await project.run('--', 'true');
-  // The test holds the lock of the signers, as a process that waits for its agent would.
-  const lock = join(project.root, '.caisson/runtime/seal.lock');
-  const startTime = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ')[19];
-  const namespace = readlinkSync('/proc/self/ns/pid');
-  writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime, namespace, token: '0'.repeat(24) }));
-  const host = project.start('run', '--', 'sh', '-c', 'echo work > new.txt');
-  const ended = await until('the ending', async () => {
-    const [row] = await listRuns(project);
-    return row !== undefined && row.runId !== first.runId && row.ending !== undefined ? row : null;
-  });
-  expect(ended.unsealed).toBe(true);
-  host.kill('SIGKILL');
-  await finish(host);
-  rmSync(lock);
-  expect((await listRuns(project))[0]).not.toHaveProperty('unsealed');
-  expect((await project.caisson('verify', ended.runId)).code).toBe(0);
-  expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('2 seals, each follows');
-}, 60_000);
+it.each([
+  ['between the ending and the seal', () => true],
+  ['with everything cleaned up, and before the seal', isCleanedUp],
+])(
+  'a host that is killed %s: sealed by the next command',
+  async (_title, isThere) => {
+    const project = createProject();
+    const first = await project.run('--', 'true');
+    // The test holds the lock of the signers, as a process that waits for its agent would.
+    const lock = join(project.root, '.caisson/runtime/seal.lock');
+    const startTime = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ')[19];
+    const namespace = readlinkSync('/proc/self/ns/pid');
+    writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime, namespace, token: '0'.repeat(24) }));
+    const host = project.start('run', '--', 'sh', '-c', 'echo work > new.txt');
+    const ended = await until('the ending', async () => {
+      const [row] = await listRuns(project);
+      return row !== undefined && row.runId !== first.runId && row.ending !== undefined ? row : null;
+    });
+    await until('the moment', () => isThere(project, ended.runId));
+    expect((await listRuns(project))[0]?.unsealed).toBe(true);
+    host.kill('SIGKILL');
+    await finish(host);
+    rmSync(lock);
+    expect((await listRuns(project))[0]).not.toHaveProperty('unsealed');
+    expect((await project.caisson('verify', ended.runId)).code).toBe(0);
+    expect((await project.caisson('diff', ended.runId)).stdout).toContain('+work');
+    expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('2 seals, each follows');
+  },
+  60_000,
+);
+
+function isCleanedUp(project: Project, runId: string): boolean {
+  const folders = ['worktrees', 'runtime/jobs', 'runtime/events', 'runtime/results', 'runtime/captures'];
+  const left = folders.flatMap((folder) => readdirSync(join(project.root, '.caisson', folder)));
+  return !left.some((name) => name.startsWith(runId));
+}
 
 it('runs that can never be sealed keep no younger one from its seal', async () => {
   const project = createProject();

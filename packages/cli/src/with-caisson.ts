@@ -46,9 +46,9 @@ export async function withCaissonToWrite<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
-  client?: string,
+  given: Pick<CaissonOptions, 'client' | 'rehearse'> = {},
 ): Promise<T> {
-  const options = { makesState: true, ...notices(output), ...definedOnly({ client }) };
+  const options = { makesState: true, ...notices(output), ...given };
   return await use(stateDir, options, work, output);
 }
 
@@ -60,17 +60,16 @@ export async function withCaissonToWork<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
-  rehearse?: () => Promise<void>,
+  rehearse?: CaissonOptions['rehearse'],
 ): Promise<T> {
   await agreeFirst(stateDir, output);
-  await rehearse?.();
   const begin = async (caisson: Caisson): Promise<T> => {
     const misnamed = describeMisnamedConfig(caisson.config.projectRoot, getCurrentFolder());
     if (misnamed !== null) output.note(`warning: ${misnamed}`);
     return await work(caisson);
   };
   const makesState = rehearse !== undefined;
-  return await use(stateDir, { makesState, ...notices(output) }, begin, output);
+  return await use(stateDir, { makesState, ...notices(output), ...definedOnly({ rehearse }) }, begin, output);
 }
 
 export async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {

@@ -40,6 +40,11 @@ export interface CaissonOptions extends EngineOptions {
   /** False: in this process, also if the project has a daemon. So does `CAISSON_NO_DAEMON=1`. */
   readonly daemon?: boolean;
   /**
+   * Called before the project is opened in this process, and not if a daemon has it: what it throws leaves no state folder
+   * behind.
+   */
+  readonly rehearse?: (config: ResolvedConfig) => Promise<void>;
+  /**
    * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
    * disk, for example). Such runs are then shown as they were. With it, a key of the configuration that this version
    * does not know is a notice, and nothing is settled, started or removed; without it, it is an error.

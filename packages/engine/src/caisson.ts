@@ -16,7 +16,10 @@ export type * from './caisson-contract.ts';
  */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const opening = await readProject(options);
-  const openHere = async (): Promise<Caisson> => (await loadEngine(opening, options)).forOwner();
+  const openHere = async (): Promise<Caisson> => {
+    await options.rehearse?.(opening.live.current);
+    return (await loadEngine(opening, options)).forOwner();
+  };
   const remote = await reachDaemon(opening, options);
   return remote === null ? openHere() : withFollowers(remote, openHere);
 }

@@ -120,6 +120,18 @@ export const NetworkPlan = z.object({
 });
 export type NetworkPlan = z.infer<typeof NetworkPlan>;
 
+/**
+ * What of /etc and /var a sandbox shows, as the host listed it; `listedAtMs` is on the clock that all processes of a machine
+ * share. The worker lists again what is too old.
+ */
+const ListedView = z.object({
+  listedAtMs: z.number(),
+  roots: z.array(AbsolutePath),
+  folders: z.array(AbsolutePath),
+  files: z.array(AbsolutePath),
+  links: z.array(z.object({ path: AbsolutePath, to: z.string() })),
+});
+
 /** Job v2: the one file that a host gives to a worker for one attempt. 0600, unlinked once read. */
 export const Job = z.object({
   schemaVersion: z.literal(2),
@@ -174,6 +186,8 @@ export const Job = z.object({
     files: z.optional(z.array(InsideFile).check(z.maxLength(64))),
     /** HOME as the sandbox sees it; a private folder when there is no sandbox. */
     home: AbsolutePath,
+    /** Absent where the host carries out this one run only: then the worker lists it while it waits. */
+    view: z.optional(ListedView),
     homeBytes: z.number(),
     tmpBytes: z.number(),
     node: AbsolutePath,

@@ -14,7 +14,7 @@
  * W5  The exit code is one of a proven end only if the worker has seen the end of its last sandbox. After an unhandled
  *     error it has not: what was under way then goes on until the process ends.
  */
-import { createRedactor, prepareLaunch } from '@caisson/ground';
+import { adoptSystemView, createRedactor, prepareLaunch } from '@caisson/ground';
 import { STEPS, WORKER_EXIT, type Ending, type Handover, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
@@ -185,6 +185,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
   const opening = openNetwork(context); // the host records the start meanwhile
+  if (job.sandbox.view !== undefined) adoptSystemView(job.sandbox.view);
   if (job.grant.sandbox === 'bwrap') prepareLaunch();
   opening.catch(() => undefined); // thrown below
   try {

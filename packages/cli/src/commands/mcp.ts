@@ -150,10 +150,10 @@ function createProject(stateDir: string | undefined, output: Output): McpProject
     act: (client, work) => withCaisson(stateDir, work, output, nameOf(client)),
     writeBoard: (_client, _session, work) => withCaissonToWrite(stateDir, output, work),
     async start(client, request) {
-      await rehearseRun(request, { stateDir });
       const entry = [process.argv[1] ?? ''];
       const start = (caisson: Caisson) => startKnown(caisson, request, entry);
-      return withCaissonToWrite(stateDir, output, start, nameOf(client));
+      const rehearse = (config: Caisson['config']): Promise<void> => rehearseRun(request, config);
+      return withCaissonToWrite(stateDir, output, start, { client: nameOf(client), rehearse });
     },
     describeError: toErrorInfo,
     isDaemonLoss,

@@ -39,8 +39,8 @@ export interface Continued {
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
   let { request: asked } = task;
-  const rehearse = async (): Promise<void> => {
-    asked = await rehearseFirst(task, output);
+  const rehearse = async (config: Caisson['config']): Promise<void> => {
+    asked = await rehearseFirst(task, config, output);
   };
   const work = async (caisson: Caisson): Promise<ExitCode> => {
     const request = await findRequest(caisson, { ...task, request: asked }, output);
@@ -63,9 +63,13 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
 }
 
 /** A first run that is refused leaves nothing behind: no state folder is made for it. */
-async function rehearseFirst({ request, stateDir }: RunTask, output: Output): Promise<DispatchRequest> {
+async function rehearseFirst(
+  { request }: RunTask,
+  config: Caisson['config'],
+  output: Output,
+): Promise<DispatchRequest> {
   return await orWithLogin(request, output, async (agreed) => {
-    await rehearseRun(agreed, { stateDir });
+    await rehearseRun(agreed, config);
     return agreed;
   });
 }

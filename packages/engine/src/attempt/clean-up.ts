@@ -14,6 +14,15 @@ export async function cleanUp(
   record: RunRecord,
   remains: AttemptRemains,
 ): Promise<void> {
+  if (await removeRemains(rooms, record, remains)) recordRemoved(record, remains);
+}
+
+/** The same, for a caller that records it. Resolves with whether the workspace is gone. */
+export async function removeRemains(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  remains: AttemptRemains,
+): Promise<boolean> {
   const { paths, workspace, isProvenGone = false } = remains;
   const isRemoved = await orWarn(record, remains.attempt, 'workspace', async () => {
     const why = refusalOf(await rooms.workspaces.remove(workspace, { isProvenGone }));
@@ -25,7 +34,7 @@ export async function cleanUp(
     if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
     await removeAttemptFolders(paths);
   });
-  if (isRemoved === true) recordRemoved(record, remains);
+  return isRemoved === true;
 }
 
 function refusalOf(removed: RemoveResult): string | null {

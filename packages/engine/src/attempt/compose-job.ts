@@ -29,6 +29,7 @@ export interface JobParts {
   readonly loginBinds: readonly Bind[];
   readonly inputs: Job['inputs'];
   readonly overlay: Job['overlay'];
+  readonly view: Job['sandbox']['view'];
   readonly conversation: AgentConversation;
   readonly userPrompts: Pick<Job['prompts'], 'user' | 'fresh'>;
 }
@@ -148,9 +149,10 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
 }
 
 function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: JobParts): Job['sandbox'] {
-  const { paths, workspace } = parts;
+  const { paths, workspace, view } = parts;
   const isOpen = run.grant.sandbox === 'none';
   return {
+    ...definedOnly({ view }),
     hide: isOpen ? [settings.stateDir] : listHidden(settings, workspace.kind === 'in-place'),
     binds: [...run.binds],
     agentBinds: [...parts.loginBinds],

@@ -18,6 +18,20 @@ test('an attempt has its workspace and a job file that only its user can read; d
   expect([paths.job, paths.captures, workspace.path].filter(existsSync)).toEqual([]);
 });
 
+test('a host that stays lists what the sandbox shows of the system, once for attempts that come together', async () => {
+  const { rooms } = await openRooms();
+  const spares = { ...rooms.compute.spares, keepsNext: true };
+  const staying = { ...rooms, compute: { ...rooms.compute, spares } };
+  const jobs = [];
+  for (const host of [rooms, staying, staying])
+    jobs.push((await prepareRun(host, { argv: ['true'], workspace: 'empty' })).prepared.job);
+  const [alone, first, second] = jobs.map((job) => job.sandbox.view);
+  expect(alone).toBeUndefined();
+  expect(first?.roots).toContain('/etc');
+  const apartMs = (second?.listedAtMs ?? 0) - (first?.listedAtMs ?? 0);
+  expect(apartMs === 0 || apartMs > 500).toBe(true);
+});
+
 test('a repetition without the variables of the first request fails before anything is prepared', async () => {
   const { rooms } = await openRooms();
   const { runId: earlier } = await admit(rooms, { argv: ['true'] });

@@ -18,6 +18,7 @@ import {
 } from '../admission/index.ts';
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob, type JobParts } from './compose-job.ts';
+import { recallSystemView } from './recall-system-view.ts';
 import {
   findEarlierConversation,
   findStart,
@@ -162,9 +163,11 @@ async function fetchKeys(
   });
 }
 
-async function writeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Promise<Job> {
+async function writeJob(rooms: DispatchRooms, run: AdmittedRun, parts: Omit<JobParts, 'view'>): Promise<Job> {
   await shareTurn();
-  const job = composeJob(rooms, run, parts);
+  const view = recallSystemView(rooms, run);
+  await shareTurn();
+  const job = composeJob(rooms, run, { ...parts, view });
   await shareTurn();
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(parts.paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });

@@ -42,6 +42,31 @@ test('work of an attempt without a result is in a checkpoint before its workspac
     expect(types.filter((type) => type === once)).toHaveLength(1);
 });
 
+test('the seal waits for no clean-up, and the clean-up for no seal', async () => {
+  const { rooms } = await openRooms();
+  const { record, input } = await leaveAttempt(rooms);
+  const { workspace, paths } = input.remains;
+  const [removed, sealing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const workspaces: typeof rooms.workspaces = {
+    ...rooms.workspaces,
+    async remove(...given) {
+      await sealing.promise;
+      const result = await rooms.workspaces.remove(...given);
+      removed.resolve();
+      return result;
+    },
+  };
+  const seal: typeof rooms.seal = async (...given) => {
+    sealing.resolve();
+    await removed.promise;
+    await rooms.seal(...given);
+  };
+  await settle({ ...rooms, workspaces, seal }, record, input, { attemptsLeft: 0, delayMs: 0 });
+  expect([workspace.path, paths.job].filter(existsSync)).toEqual([]);
+  const types = rooms.ledger.read({ runId: input.remains.runId }).map(({ type }) => type);
+  expect(types).toContain('evidence.sealed');
+}, 20_000);
+
 test.each([
   ['beside the checkpoint, where the end of the last process was seen', true],
   ['before the checkpoint, where something may be left', false],

@@ -1,6 +1,6 @@
 /**
  * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
- * event is durable; evidence is signed; the branch is pushed; only then is anything cleaned up (D4).
+ * event is durable; only then is anything cleaned up (D4), while evidence is signed and the branch is pushed.
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {
@@ -21,11 +21,11 @@ import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { recordHandoff } from './check-handoff.ts';
-import { cleanUp, orWarn } from './clean-up.ts';
+import { cleanUp, orWarn, removeRemains } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import { compareLogin } from './login-copy.ts';
-import { describeSaved } from './flow-events.ts';
+import { describeSaved, recordRemoved } from './flow-events.ts';
 import { findHiddenWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import { pushBranch } from './push-branch.ts';
@@ -164,17 +164,24 @@ function usageOf({ found, countUsage }: SettleInput): Usage | undefined {
   return countUsage(found.kind === 'valid' ? found.result.usage : undefined);
 }
 
-/** What follows a durable ending; if the host dies here, recovery does it. */
+/**
+ * What follows a durable ending; if the host dies here, recovery does it. The seal reads the store and the ledger, and a push
+ * the repository: neither needs what is removed beside them.
+ */
 export async function finishSettled(
   rooms: DispatchRooms,
   record: RunRecord,
   remains: AttemptRemains,
   { isLate = false, noPush: signal }: { isLate?: boolean; noPush?: AbortSignal } = {},
 ): Promise<void> {
-  await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId, { isLate }));
-  const push = (): Promise<void> => pushBranch(rooms, record, remains.runId, definedOnly({ signal }));
-  await orWarn(record, remains.attempt, 'push', push);
-  await cleanUp(rooms, record, remains);
+  const { runId, attempt } = remains;
+  const sealAndPush = async (): Promise<void> => {
+    await orWarn(record, attempt, 'evidence', () => rooms.seal(runId, { isLate }));
+    const push = (): Promise<void> => pushBranch(rooms, record, runId, definedOnly({ signal }));
+    await orWarn(record, attempt, 'push', push);
+  };
+  const [isRemoved] = await Promise.all([removeRemains(rooms, record, remains), sealAndPush()]); // neither rejects
+  if (isRemoved) recordRemoved(record, remains); // the last step that is shown, also behind a long push
 }
 
 /**

@@ -60,10 +60,14 @@ export function createDispatchSettings(
   };
 }
 
+/** For all callers of a daemon: each has settings of its own. */
+const recallPrivatePaths = createShortMemory<readonly string[]>();
+
 function createPrivatePaths(config: ResolvedConfig): DispatchSettings['privatePaths'] {
-  const recall = createShortMemory<readonly string[]>();
+  const { folders, projectRoot, stateDir, keys, evidence } = config;
+  const key = JSON.stringify([folders, projectRoot, stateDir, keys, evidence]);
   return (forInPlace = false) => {
-    if (!forInPlace) return recall('', () => listPrivatePaths(config));
+    if (!forInPlace) return recallPrivatePaths(key, () => listPrivatePaths(config));
     makePrivateFolders(config);
     return listPrivatePaths(config);
   };

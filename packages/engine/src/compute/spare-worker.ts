@@ -13,6 +13,8 @@ const IDLE_LIMIT_MS = 30_000;
 
 /** The one source of workers that are started in advance; at most one of each program waits at a time. */
 export interface SpareWorkers {
+  /** Whether the next one is started before it is needed: this host will dispatch again. */
+  readonly keepsNext: boolean;
   /** A worker will be needed: one is started, if none waits already. It loads what the expected attempt needs. */
   warm(expected?: ExpectedAttempt): void;
   /** The same for a worker with a program of its own (of a resident). */
@@ -76,6 +78,7 @@ export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
   };
   const onUnused = (): void => undefined;
   return {
+    keepsNext: options.keepsNext,
     warm(expected = last) {
       last = expected;
       keep(workerEntry, { expected, turn: null, onUnused });
@@ -141,6 +144,7 @@ function startSpareWorker(
       env: {
         CAISSON_SPARE: '1',
         CAISSON_PARENT_PID: String(process.pid),
+        ...(options.keepsNext ? { CAISSON_VIEW_IN_JOB: '1' } : {}),
         ...startVariables(options, expected),
       },
     });

@@ -13,6 +13,7 @@ export { placesOnWay } from './places-on-way.ts';
 export { removeFileSync } from './remove-file.ts';
 export { removeListedFile } from './remove-listed-file.ts';
 export { removeTree } from './remove-tree.ts';
+export { sha256 } from './sha256.ts';
 export { createStamp, isSignedWith, type Stamp } from './stamp.ts';
 export * from './shared-file.ts';
 export { statIfThere } from './stat-if-there.ts';

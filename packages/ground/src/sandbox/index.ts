@@ -7,4 +7,5 @@ export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
 export { findStats, leavesFolder } from './real-path.ts';
 export { prepareLaunch } from './prepare-launch.ts';
+export { adoptSystemView, listSystemViewNow, type ListedSystemView } from './system-view.ts';
 export { describeProbeBasis, probeSandbox, type SandboxProbe } from './probe.ts';

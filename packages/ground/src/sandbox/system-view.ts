@@ -18,6 +18,11 @@ export interface SystemView {
   readonly links: readonly { readonly path: string; readonly to: string }[];
 }
 
+/** A view, and when it was listed by the clock that all processes of a machine share. */
+export interface ListedSystemView extends SystemView {
+  readonly listedAtMs: number;
+}
+
 /** Names in /etc, by purpose. A `*` matches a version. */
 const ETC = [
   // names, hosts and time
@@ -74,25 +79,43 @@ export function listSystemView(): SystemView {
   return { roots, folders, files, links };
 }
 
-/** A view that was listed in advance is used for so long. */
+/** A view that was listed in advance is used for so long, whichever process listed it. */
 const VIEW_STAYS_MS = 1000;
 
-let prepared: { readonly view: SystemView; readonly atMs: number } | null = null;
+let prepared: ListedSystemView | null = null;
+
+/** The view as it is now, for a launch of another process. */
+export function listSystemViewNow(): ListedSystemView {
+  const listedAtMs = sharedClockMs();
+  return { listedAtMs, ...listSystemView() };
+}
+
+/** Prepares a launch with a view that another process listed. One that is too old is as good as none. */
+export function adoptSystemView(view: ListedSystemView): void {
+  prepared = view;
+}
 
 /** Lists the view for a launch that comes at once, unless that was done just now. */
 export function prepareSystemView(): void {
-  prepared = findPrepared() ?? { view: listSystemView(), atMs: performance.now() };
+  prepared = findPrepared() ?? listSystemViewNow();
 }
 
 /** The view for one launch: the prepared one if it was listed just now. */
 export function takeSystemView(): SystemView {
   const known = findPrepared();
   prepared = null;
-  return known?.view ?? listSystemView();
+  return known ?? listSystemView();
 }
 
 function findPrepared(): typeof prepared {
-  return prepared !== null && performance.now() - prepared.atMs < VIEW_STAYS_MS ? prepared : null;
+  if (prepared === null) return null;
+  const ageMs = sharedClockMs() - prepared.listedAtMs;
+  return ageMs >= 0 && ageMs < VIEW_STAYS_MS ? prepared : null;
+}
+
+function sharedClockMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }
 
 /** One listing of the folder answers for most names. */

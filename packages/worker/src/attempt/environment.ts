@@ -18,6 +18,11 @@ export function expectsNetwork(): boolean {
   return process.env['CAISSON_EXPECTS_NETWORK'] === '1';
 }
 
+/** Whether the host lists the view of the system, and hands it over with the job. */
+export function hasViewInJob(): boolean {
+  return process.env['CAISSON_VIEW_IN_JOB'] === '1';
+}
+
 export function readWorkerEnvironment(values: Values = process.env): WorkerEnvironment {
   const parent = Number(values['CAISSON_PARENT_PID']);
   return {

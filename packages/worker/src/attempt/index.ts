@@ -2,7 +2,13 @@ export { createAttemptContext, createGathered, deny, type AttemptContext } from 
 export { openAdoption } from './adoption.ts';
 export { openChannel } from './channel.ts';
 export { openControl, type Assignment, type Control, type StopOrder } from './control.ts';
-export { expectsNetwork, isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
+export {
+  expectsNetwork,
+  hasViewInJob,
+  isSpare,
+  readWorkerEnvironment,
+  type WorkerEnvironment,
+} from './environment.ts';
 export { startHeartbeat } from './heartbeat.ts';
 export { watchHost } from './host-watch.ts';
 export { lookAtMailbox } from './mailbox-before.ts';
