@@ -12,9 +12,16 @@ import { ifErrno, shareTurn } from '@caisson/ground';
 import { forEachOf } from '../platform/index.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
-import { sweepTemps } from './local-gc.ts';
-import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
+import {
+  blobFile,
+  createLayout,
+  isMissing,
+  listNames,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
 import { PackWriter } from './pack-writer.ts';
+import { sweepTemps } from './sweep-temps.ts';
 
 /** So many small files, loose blobs or tiny packs, become one. */
 const ENOUGH_FILES = 32;
@@ -90,7 +97,14 @@ function listPacks(
   return packs
     .list()
     .filter(({ file }) => files.includes(basename(file)))
-    .map(({ name, file, blobs }) => ({ name, file, digests: Array.from(blobs, ({ digest }) => digest) }));
+    .flatMap(({ name, file, blobs }) => {
+      try {
+        return [{ name, file, digests: Array.from(blobs, ({ digest }) => digest) }];
+      } catch (error) {
+        if (!isMissing(error)) throwUnlessProblem(error);
+        return []; // what it holds is unknown, so it stays
+      }
+    });
 }
 
 /**
