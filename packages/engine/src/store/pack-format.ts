@@ -12,6 +12,8 @@ import { createHash, hash } from 'node:crypto';
 
 import { StoreCorruptError } from './errors.ts';
 
+/** Larger blobs stay loose files, and packs up to this size count as such a file. */
+export const MAX_SMALL_BYTES = 64 * 1024;
 const RECORD_BYTES = 48;
 const MAGIC = Buffer.from('caisson-pack-1\n\0', 'latin1');
 const FOOTER_BYTES = MAGIC.length + 8 + 32;

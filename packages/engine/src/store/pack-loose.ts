@@ -20,13 +20,12 @@ import {
   statOrNull,
   type LocalLayout,
 } from './local-layout.ts';
+import { MAX_SMALL_BYTES } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
 import { sweepTemps } from './sweep-temps.ts';
 
 /** So many small files, loose blobs or tiny packs, become one. */
 const ENOUGH_FILES = 32;
-/** Larger blobs stay loose files, and packs up to this size count as such a file. */
-const MAX_SMALL_BYTES = 64 * 1024;
 /** Every process that looks for a blob reads the index of each pack: many packs below this size become one. */
 const MAX_PACKS = 8;
 const MAX_PACK_BYTES = 8 * 1024 * 1024;
