@@ -15,11 +15,11 @@ export interface BenchRow {
   readonly details?: readonly string[];
 }
 
+/** What is known of a row before it is measured. */
+export type RowHead = Pick<BenchRow, 'name' | 'unit' | 'peer' | 'target'>;
+
 /** A row without a number: what it needs is not on this machine. */
-export function unmeasuredRow(
-  row: Pick<BenchRow, 'name' | 'unit' | 'peer' | 'target'>,
-  unmeasured: string,
-): BenchRow {
+export function unmeasuredRow(row: RowHead, unmeasured: string): BenchRow {
   const none = Number.NaN;
   return { ...row, value: none, peerValue: none, ratio: none, met: false, unmeasured };
 }

@@ -5,12 +5,19 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 
-import type { BenchRow } from '../bench-row.ts';
+import type { BenchRow, RowHead } from '../bench-row.ts';
 import { CLI, OURS, WAIT, WAITING, type AgentScene } from './scene.ts';
 
 const MOST_MB = 60;
 const PATIENCE_MS = 60_000;
 const OWN = /caisson\.js|worker\.mjs|inside\.pl|mcp-server\.mjs|(^|\/)bwrap /;
+
+export const MEMORY_ROW: RowHead = {
+  name: 'agents: memory around codex while it is in a tool',
+  unit: 'MB PSS',
+  peer: 'two bare node processes',
+  target: `at most ${MOST_MB} MB more`,
+};
 
 export async function measureMemory({ scratch }: AgentScene): Promise<BenchRow> {
   const others = new Set(listProcesses());
@@ -27,13 +34,10 @@ export async function measureMemory({ scratch }: AgentScene): Promise<BenchRow> 
     const value = sumMb(ours);
     const peerValue = sumMb(bare.flatMap(({ pid }) => pid ?? []));
     return {
-      name: 'agents: memory around codex while it is in a tool',
+      ...MEMORY_ROW,
       value,
-      unit: 'MB PSS',
-      peer: 'two bare node processes',
       peerValue,
       ratio: value / peerValue,
-      target: `at most ${MOST_MB} MB more`,
       met: value - peerValue <= MOST_MB,
     };
   } finally {

@@ -1,12 +1,14 @@
 // Sixteen runs, eight at a time: ours from one host, as a program or the daemon would do it; codex from as many processes.
 import { createCaisson, type Caisson } from 'caisson';
 
-import type { BenchRow } from '../bench-row.ts';
+import type { BenchRow, RowHead } from '../bench-row.ts';
 import { TASKS, type AgentScene } from './scene.ts';
 
 const ROUNDS = 3;
 const RUNS = 16;
 const AT_ONCE = 8;
+
+export const THROUGHPUT_ROWS: readonly RowHead[] = TASKS.map(headOf);
 
 export async function measureThroughput(scene: AgentScene): Promise<BenchRow[]> {
   const own = process.env;
@@ -20,10 +22,8 @@ export async function measureThroughput(scene: AgentScene): Promise<BenchRow[]> 
   }
 }
 
-async function measureTask(
-  scene: AgentScene,
-  { task, model, atLeast }: (typeof TASKS)[number],
-): Promise<BenchRow> {
+async function measureTask(scene: AgentScene, each: (typeof TASKS)[number]): Promise<BenchRow> {
+  const { task, atLeast } = each;
   const caisson = await createCaisson({
     cwd: scene.scratch.project,
     flags: { 'limits.concurrency': AT_ONCE },
@@ -43,14 +43,20 @@ async function measureTask(
   const perMinute = (total: number): number => (ROUNDS * RUNS * 60_000) / total;
   const ratio = ms.bare / ms.ours;
   return {
-    name: `agents: ${RUNS} edits by codex with ${model}, ${AT_ONCE} at a time`,
+    ...headOf(each),
     value: perMinute(ms.ours),
-    unit: 'runs/min',
-    peer: 'codex exec alone',
     peerValue: perMinute(ms.bare),
     ratio,
-    target: `>= ${atLeast}x`,
     met: ratio >= atLeast,
+  };
+}
+
+function headOf({ model, atLeast }: (typeof TASKS)[number]): RowHead {
+  return {
+    name: `agents: ${RUNS} edits by codex with ${model}, ${AT_ONCE} at a time`,
+    unit: 'runs/min',
+    peer: 'codex exec alone',
+    target: `>= ${atLeast}x`,
   };
 }
 

@@ -20,11 +20,16 @@ export type SignRun = (events: readonly StoredEvent[], blobs: RunBlobs, link: Li
 export async function openSigning(keys: string, { put }: FilledStore): Promise<SignRun> {
   const key = await openKeyring(keys).getSigningKey();
   const putBlob = async (bytes: Buffer) => ({ digest: await put(bytes), size: bytes.length });
+  const putBlobs = async (contents: readonly Buffer[]) => {
+    const refs = [];
+    for (const bytes of contents) refs.push(await putBlob(bytes));
+    return refs;
+  };
   const host = { version: '0.0.0', ceiling: undefined, digestProgram: () => Promise.resolve(null) };
   return async (events, blobs, link) => {
     const getBlob = async (digest: string) => blobs.bytes.get(digest);
     // Everything that is asked for was put a moment ago.
-    const store = { putBlob, getBlob, hasBlob: async () => true } as unknown as Store;
+    const store = { putBlob, putBlobs, getBlob, hasBlob: async () => true } as unknown as Store;
     const ending = events.findLast((event) => isEnding(event));
     const runId = ending?.runId ?? '';
     if (ending === undefined) throw new Error(`${runId} has not ended`);

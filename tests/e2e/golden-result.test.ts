@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import type { DispatchResult } from '@caisson/protocol';
+import { startModelServer } from '@caisson/testkit';
+import { expect, it, onTestFinished } from 'vitest';
 import { openLocalStore } from '../../packages/engine/src/store/index.ts';
 import { createProject, ROOT, type Project } from './project.ts';
 
@@ -23,13 +25,44 @@ it('the bytes of a default result are pinned, but for ids, times, paths and what
   const ending = (await project.events(run.runId)).find((event) => event.type === 'dispatch.finished');
   const ref = String(ending?.['resultRef']);
   const stored = await readBlob(project, ref);
-  const normal = stored
-    .replace(run.runId, 'RUN')
+  expect(normalise(stored, run, project)).toBe(DEFAULT_RESULT);
+});
+
+/** Without what differs from run to run and from machine to machine. */
+function normalise(stored: string, { runId, result }: DispatchResult, { root }: Project): string {
+  return stored
+    .replace(runId, 'RUN')
     .replace(/"nonce":"[0-9a-f]{64}"/, '"nonce":"NONCE"')
     .replaceAll(/"durationMs":\d+/g, '"durationMs":0')
-    .replace(project.root, 'PROJECT')
-    .replace(JSON.stringify(run.result?.policy.enforced), 'ENFORCED');
-  expect(normal).toBe(DEFAULT_RESULT);
+    .replace(root, 'PROJECT')
+    .replace(JSON.stringify(result?.policy.enforced), 'ENFORCED');
+}
+
+const KEY = 'sk-test-key-0123456789';
+/** Its patch and its reply are pinned by their digests; its standard output names its session. */
+const AGENT_RESULT = `{"schemaVersion":1,"runId":"RUN","attempt":1,"nonce":"NONCE","status":"finished","exitCode":0,"durationMs":0,"reply":{"ref":"87153e76ee176d97998578f07eb888a94b6652136bdbf5bdc6882dd78e6a82aa","head":"It is written.","bytes":14},"patchRef":"5d5582856aea285305320e75b6541a6535aaea8a15e762546a72bd50b1790ee0","outputs":[],"usage":{"models":["scripted"],"inputTokens":200,"outputTokens":20,"cacheReadTokens":0,"cacheWriteTokens":0,"turns":2,"toolCalls":1},"blocks":[{"kind":"agent","ordinal":0,"status":"ok","exitCode":0,"durationMs":0},{"kind":"capture","ordinal":1,"status":"ok","durationMs":0},{"kind":"capture","ordinal":2,"status":"ok","durationMs":0}],"policy":{"grant":${GRANT},"enforced":ENFORCED,"denials":[]},"logs":{"stdout":{"ref":"STDOUT","bytes":555,"truncated":false},"stderr":{"ref":"${EMPTY}","bytes":0,"truncated":false}},"resume":{"sessionId":"SESSION","usage":{"inputTokens":200,"outputTokens":20,"cacheReadTokens":0,"cacheWriteTokens":0}}}\n`;
+
+it('the bytes of the result of an agent are pinned in the same way', async () => {
+  const usage = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const edit = { intent: 'write-file' as const, path: 'new.txt', content: 'new\n' };
+  const model = await startModelServer({
+    apiKey: KEY,
+    script: [
+      { say: 'I write it.', tool: edit, usage },
+      { say: 'It is written.', usage },
+    ],
+  });
+  onTestFinished(() => model.stop());
+  const native = `native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: scripted }`;
+  const config = `runtime: native\nruntimes:\n  ${native}\n`;
+  const project = createProject({ env: { MODEL_KEY: KEY }, config });
+  const run = await project.run('write new.txt');
+  const ending = (await project.events(run.runId)).find((event) => event.type === 'dispatch.finished');
+  const stored = await readBlob(project, String(ending?.['resultRef']));
+  const normal = normalise(stored, run, project)
+    .replace(/"sessionId":"[0-9a-f-]{36}"/, '"sessionId":"SESSION"')
+    .replace(run.result?.logs.stdout.ref ?? '', 'STDOUT');
+  expect(normal).toBe(AGENT_RESULT);
 });
 
 const PATCH = readFileSync(join(ROOT, 'tests/e2e/fixtures/golden-edit.patch'), 'utf8');

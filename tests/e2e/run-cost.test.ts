@@ -35,10 +35,10 @@ it('a command that does nothing takes seven programs, few commits and few syncs'
   expect(listLoaded(log, '/dist/').filter((file) => /zod|policy/.test(file))).toEqual([]);
 });
 
-it('a run by library call is four commits, and waits for the disk for nothing that can be made again', () => {
-  const project = createProject({ git: false });
+/** Paths in the state folder that one run by library call syncs. */
+function traceSyncs(project: Project, argv: readonly string[]): string[] {
   const marks = mkdtempSync(join(project.root, '../marks-'));
-  const [log, request] = [join(marks, 'log'), { argv: ['true'], workspace: 'empty' }];
+  const [log, request] = [join(marks, 'log'), { argv, workspace: 'empty' }];
   const scratch = { root: marks, project: project.root, env: {} };
   const order = { scratch, work: { kind: 'dispatch', request }, marks, warmUps: 2, times: 1 };
   const host = [process.execPath, join(ROOT, 'bench/cost/host.ts'), JSON.stringify(order)];
@@ -56,17 +56,32 @@ it('a run by library call is four commits, and waits for the disk for nothing th
   execFileSync('strace', words, { cwd: project.root, env: project.env, stdio: 'ignore' });
   const calls = readFileSync(log, 'utf8');
   const run = calls.slice(calls.indexOf(`${marks}/begin`), calls.indexOf(`${marks}/end`));
-  const synced = [...run.matchAll(/sync\(\d+<[^>]*\/\.caisson\/([^>]*)>/g)].map(([, path = '']) =>
+  return [...run.matchAll(/sync\(\d+<[^>]*\/\.caisson\/([^>]*)>/g)].map(([, path = '']) =>
     path.replace(/[0-9a-f]{24}|run_\w+/, 'NAME').replace(/blobs\/../, 'blobs/XX'),
   );
+}
+
+const isOfRun = (path: string): boolean => !/^ledger|^store\/blobs$/.test(path);
+/** What was captured with the result, then manifest and envelope. */
+const TWO_PACKS = ['store/packs', 'store/packs', 'store/tmp/NAME', 'store/tmp/NAME'];
+const ATTEMPT_FOLDER = ['worktrees', 'worktrees/NAME.1'];
+
+it('a run by library call is four commits, and waits for the disk for nothing that can be made again', () => {
+  const synced = traceSyncs(createProject({ git: false }), ['true']);
   const commits = synced.filter((path) => path === 'ledger.db-wal');
   // One more where the machine is so slow that an event waits too long for the next one.
   expect([4, 5]).toContain(commits.length);
-  const isOfRun = (path: string): boolean => !/^ledger|^store\/blobs$/.test(path);
-  expect(synced.filter(isOfRun).toSorted()).toEqual([
-    ...['store/blobs/XX', 'store/packs', 'store/tmp/NAME', 'store/tmp/NAME'], // the result; manifest and envelope
-    ...['worktrees', 'worktrees/NAME.1'],
-  ]);
+  expect(synced.filter(isOfRun).toSorted()).toEqual([...TWO_PACKS, ...ATTEMPT_FOLDER]);
+});
+
+it('a run with several captures waits for the disk as often as one with none; a large one is a file of its own', () => {
+  const small = 'date +%N; date +%N >&2; mkdir outputs; for n in 1 2 3; do date +%N > outputs/$n; done';
+  const project = createProject({ git: false });
+  const listStored = (script: string): string[] =>
+    traceSyncs(project, ['sh', '-ec', script]).filter((path) => isOfRun(path) && path.startsWith('store/'));
+  expect(listStored(small).toSorted()).toEqual(TWO_PACKS);
+  const large = [...TWO_PACKS, 'store/blobs/XX', 'store/tmp/NAME'];
+  expect(listStored(`${small}; head -c 70000 /dev/urandom > outputs/4`).toSorted()).toEqual(large.toSorted());
 });
 
 it('a client loads the configuration once, where a daemon answers it', async () => {
@@ -116,12 +131,13 @@ it('what a run stores is synced together, and its host looks through no list of 
   const edit = ['run', '-o', 'json', '--', 'sh', '-ec', 'echo hi; echo new > new.txt'];
   // Long enough to overlap on a machine that is busy with something else.
   const { log } = traceCaisson(createProject(), slowSyncs(100), ...edit);
-  expect(countAtOnce(log, '/store/tmp/')).toBeGreaterThan(1);
   const synced = [...log.matchAll(/sync\(\d+<\S*(results|store\/tmp|\.git\/refs)\//g)].map(
     ([, what]) => what,
   );
   expect(synced, 'the host stores the bytes of the result').not.toContain('results');
   expect(synced.at(0), 'stored beside the checkpoint').toBe('store/tmp');
+  const stored = synced.filter((what) => what === 'store/tmp');
+  expect(stored, 'the request; patch, reply, output and result; the seal').toHaveLength(3);
   expect(synced).toContain('.git/refs');
   const [host] = log.split(' ', 1);
   const looks = log.split('\n').filter((line) => line.startsWith(`${host} `) && line.includes('"/proc", '));
@@ -147,19 +163,6 @@ function syncingMs(log: string): number {
 function slowSyncs(delayMs: number): TraceOptions {
   const inject = `fsync,fdatasync:delay_exit=${delayMs * 1000}`;
   return { calls: 'fsync,fdatasync,openat', inject, showsOverlaps: true };
-}
-
-/** How many syncs of such files were under way at the same time, at most. */
-function countAtOnce(log: string, path: string): number {
-  const underWay = new Set<string>();
-  let most = 0;
-  for (const line of log.split('\n')) {
-    const [, pid = '', rest = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
-    if (rest.includes('sync(') && rest.includes(path)) underWay.add(pid);
-    most = Math.max(most, underWay.size);
-    if (!rest.includes('<unfinished')) underWay.delete(pid);
-  }
-  return most;
 }
 
 /** What two runs of the same command have in common. */

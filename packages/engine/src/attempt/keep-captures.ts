@@ -2,7 +2,8 @@
  * Stores what an attempt produced. The host hashes the worker's captures again; without a result, or when a capture is
  * missing or altered, it captures the patch itself, so that no work is lost.
  */
-import { readFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   capturePatch,
@@ -18,11 +19,12 @@ import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { hidesOf } from '../workspace/index.ts';
 import { forEachOf } from '../platform/index.ts';
+import { MAX_SMALL_BYTES } from '../store/index.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
 const MAX_NAMED = 64;
-/** Each waits for the disk two or three times, and is in memory meanwhile. */
+/** Of the large captures: each waits for the disk two or three times, and is in memory meanwhile. */
 const STORED_AT_ONCE = 4;
 
 export interface KeptCaptures {
@@ -55,10 +57,7 @@ export async function keepCaptures(
   if (found.kind !== 'valid') return keepLate(rooms, remains, null, options);
   const { result, bytes } = found;
   try {
-    const [{ digest: resultRef }] = await Promise.all([
-      rooms.store.putBlob(bytes),
-      ingest(rooms, remains, refsOf(result)),
-    ]);
+    const resultRef = await ingest(rooms, remains, bytes, refsOf(result));
     if (result.patchRef !== undefined || result.status === 'finished') {
       const { patchRef, risky } = result;
       return { resultRef, ...definedOnly({ patchRef, risky }), result, failure: null, warnings: [] };
@@ -89,13 +88,52 @@ function refsOf(result: Result): string[] {
   ];
 }
 
-async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
-  const keep = async (ref: string): Promise<void> => {
-    const bytes = await readFile(join(remains.paths.captures, ref));
-    const { digest } = await rooms.store.putBlob(bytes);
-    if (digest !== ref) throw new Error(`capture ${ref} has the digest ${digest}`);
+/**
+ * Stores a result and its captures; returns the digest of the result. The small ones are one file, and wait for the disk
+ * once: each of them counts for nothing without the others.
+ */
+async function ingest(
+  { store }: DispatchRooms,
+  { paths }: AttemptRemains,
+  result: Buffer,
+  refs: readonly string[],
+): Promise<string> {
+  const resultRef = hash('sha256', result);
+  const { small, large } = await sortBySize(paths.captures, refs);
+  (result.length > MAX_SMALL_BYTES ? large : small).set(resultRef, () => Promise.resolve(result));
+  const keepLarge = async ([ref, read]: Capture): Promise<void> => {
+    await store.putBlob(await readChecked(ref, read));
   };
-  await forEachOf([...new Set(refs)], keep, STORED_AT_ONCE);
+  await Promise.all([
+    Promise.all(Array.from(small, ([ref, read]) => readChecked(ref, read))).then((all) =>
+      store.putBlobs(all),
+    ),
+    forEachOf([...large], keepLarge, STORED_AT_ONCE),
+  ]);
+  return resultRef;
+}
+
+type Capture = readonly [ref: string, read: () => Promise<Buffer>];
+
+/** Each capture once, by its digest. */
+async function sortBySize(
+  folder: string,
+  refs: readonly string[],
+): Promise<Record<'small' | 'large', Map<string, Capture[1]>>> {
+  const sorted = { small: new Map<string, Capture[1]>(), large: new Map<string, Capture[1]>() };
+  for (const ref of new Set(refs)) {
+    const file = join(folder, ref);
+    const { size } = await stat(file);
+    sorted[size > MAX_SMALL_BYTES ? 'large' : 'small'].set(ref, () => readFile(file));
+  }
+  return sorted;
+}
+
+async function readChecked(ref: string, read: () => Promise<Buffer>): Promise<Buffer> {
+  const bytes = await read();
+  const digest = hash('sha256', bytes);
+  if (digest !== ref) throw new Error(`capture ${ref} has the digest ${digest}`);
+  return bytes;
 }
 
 async function keepLate(

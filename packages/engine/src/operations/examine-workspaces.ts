@@ -3,7 +3,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { InspectedWorkspaces, RefProblem } from '../workspace/index.ts';
 import { nameFirst } from './name-first.ts';
-import { walkCheckpoints } from './repair-own-refs.ts';
+import { walkMissed } from './repair-own-refs.ts';
 
 const WORDS: Readonly<Record<RefProblem, string>> = {
   empty: 'cannot be read: it is empty',
@@ -25,17 +25,19 @@ export async function examineWorkspaces(
 
 async function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): Promise<ProbeReport> {
   const id = 'checkpoints';
-  const there = new Set<string>();
   const [damage, unknown]: [string[], string[]] = [[], []];
   let count = 0;
-  for await (const { ref, repository, runId, problem } of refs()) {
-    count += 1;
-    there.add(ref);
-    if (problem !== null) damage.push(`${ref} in ${repository} ${WORDS[problem]}`);
-    else if (ledger.run(runId) === null) unknown.push(`${ref} in ${repository} is of no run in this ledger`);
-  }
+  const look = async function* (): AsyncGenerator<string> {
+    for await (const { ref, repository, runId, problem } of refs()) {
+      count += 1;
+      if (problem !== null) damage.push(`${ref} in ${repository} ${WORDS[problem]}`);
+      else if (ledger.run(runId) === null)
+        unknown.push(`${ref} in ${repository} is of no run in this ledger`);
+      yield ref;
+    }
+  };
   const gone = new Set<string>();
-  for await (const [ref] of walkCheckpoints(ledger)) if (!there.has(ref)) gone.add(ref);
+  for await (const [ref] of walkMissed(ledger, look())) gone.add(ref);
   for (const ref of gone) damage.push(`${ref}, which the ledger names, is gone`);
   const findings = [...damage, ...unknown];
   if (findings.length === 0)

@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, type NewEvent } from '../ledger/index.ts';
-import { walkCheckpoints } from './repair-own-refs.ts';
+import { walkMissed } from './repair-own-refs.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 /** As many as are looked at after a host died. */
@@ -37,7 +38,7 @@ it('after a host died only the newest events are searched for refs that are gone
   await ledger.append(runWithCheckpoint('b'));
   const list = async (isOnlyRecent: boolean): Promise<string[]> => {
     const refs: string[] = [];
-    for await (const [ref] of walkCheckpoints(ledger, { isOnlyRecent })) refs.push(ref);
+    for await (const [ref] of walkMissed(ledger, Readable.from([]), { isOnlyRecent })) refs.push(ref);
     return refs.map((ref) => ref.replace(/^.*0(.).1$/, '$1'));
   };
   expect(await list(true)).toEqual(['b']);

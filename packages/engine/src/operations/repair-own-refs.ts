@@ -1,7 +1,9 @@
 /** Repairs our refs that a power cut broke or removed: the ledger knows the files of each. */
+import { hash } from 'node:crypto';
 import { shareTurn } from '@caisson/ground';
 import { BusTopic, isEnding, TERMINAL_TYPES } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
+import { DigestTags } from '../store/index.ts';
 import type { RefRepair } from '../workspace/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 
@@ -26,7 +28,7 @@ export async function repairOwnRefs(
   try {
     const known = {
       findTarget: (ref: string) => findRecorded(ledger, ref),
-      listExpected: () => walkCheckpoints(ledger, options),
+      listMissed: (refs: AsyncIterable<string>) => walkMissed(ledger, refs, options),
     };
     const repairs = await workspaces.repairRefs({ projectRoot, stateDir, known });
     for (const repair of repairs) warn(describeRepair(repair));
@@ -48,11 +50,29 @@ export function describeRepair({ ref, problem, restoredTo }: RefRepair): string 
   return `${ref} was ${was}: ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
 }
 
+/** The mark of a ref that is there. */
+const THERE = 1;
+
+/**
+ * The checkpoints that the ledger names and that are not among these refs, with their trees. The ledger is read after the
+ * refs: what was removed on purpose before is not missed. Of a ref only some bytes are in memory.
+ */
+export async function* walkMissed(
+  ledger: Engine['ledger'],
+  refs: AsyncIterable<string>,
+  options: RepairOptions = {},
+): AsyncGenerator<readonly [ref: string, tree: string]> {
+  const there = new DigestTags();
+  for await (const ref of refs) there.add(hash('sha256', ref), THERE);
+  for await (const [ref, tree] of walkCheckpoints(ledger, options))
+    if (there.of(hash('sha256', ref)) === 0) yield [ref, tree];
+}
+
 /**
  * The checkpoint refs that the events of attempts name, with their trees; of those with the same name the last one counts. A
  * run that was forgotten has none.
  */
-export async function* walkCheckpoints(
+async function* walkCheckpoints(
   ledger: Engine['ledger'],
   { isOnlyRecent = false, onProgress }: RepairOptions = {},
 ): AsyncGenerator<readonly [ref: string, tree: string]> {

@@ -5,9 +5,13 @@ import { InvalidDigestError, StoreCorruptError } from './errors.ts';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
+export function isDigest(name: string): boolean {
+  return DIGEST.test(name);
+}
+
 /** A digest becomes part of a path or key, so nothing else may pass. */
 export function refuseInvalidDigest(digest: string): void {
-  if (!DIGEST.test(digest)) {
+  if (!isDigest(digest)) {
     throw new InvalidDigestError(
       `${JSON.stringify(String(digest).slice(0, 80))} is not a sha256 digest in lowercase hex`,
     );

@@ -1,6 +1,7 @@
 /** What may still be needed of what a store holds. */
 import { shareTurn } from '@caisson/ground';
 import type { Roots, Store } from './contract.ts';
+import { isDigest } from './digest.ts';
 import { DigestSet } from './digest-set.ts';
 import { DigestTags } from './digest-tags.ts';
 
@@ -25,7 +26,7 @@ export class HeldRoots implements Roots {
     const roots = new HeldRoots();
     let count = 0;
     for await (const digest of store.listBlobs({ isTolerant: true })) {
-      roots.#tags.add(digest, HELD);
+      if (isDigest(digest)) roots.#tags.add(digest, HELD); // a killed collection may leave a whole pack in the trash
       count += 1;
       if (count % LISTED_IN_TURN === 0) await shareTurn();
     }

@@ -6,5 +6,6 @@ export { HeldRoots } from './held-roots.ts';
 export { inspectBlob, throwUnlessProblem, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';
 export { openMirroredStore, type MirroredStore } from './mirrored-store.ts';
+export { MAX_SMALL_BYTES } from './pack-format.ts';
 export { tidyStore } from './pack-loose.ts';
 export { openS3Store } from './s3-store.ts';

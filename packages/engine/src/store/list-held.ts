@@ -8,8 +8,7 @@ import { listNames } from './local-layout.ts';
  * cannot be listed is left out; the collection names it when it comes to it.
  */
 export function* listHeld({ layout, packs }: LocalBlobs): Generator<string> {
-  packs.refresh();
-  for (const { blobs } of packs.list()) for (const { digest } of blobs) yield digest;
+  yield* packs.listBlobs();
   for (const shard of listNames(layout.blobs))
     for (const rest of listReadable(join(layout.blobs, shard))) yield shard + rest;
   yield* listNames(layout.trash);

@@ -61,8 +61,7 @@ export class LocalBlobs {
 
   /** Digests of all blobs, loose ones and packed ones. */
   *list(): Generator<string> {
-    this.packs.refresh();
-    for (const pack of this.packs.list()) for (const { digest } of pack.blobs) yield digest;
+    yield* this.packs.listBlobs();
     for (const shard of listNames(this.layout.blobs))
       for (const rest of listNames(join(this.layout.blobs, shard))) yield shard + rest;
   }

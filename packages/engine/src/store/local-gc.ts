@@ -8,7 +8,7 @@
  *     never misses a blob that is about to move back. A crash leaves files in trash/; the next gc moves them back first
  *     and decides again.
  */
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { removeFileSync, shareTurn } from '@caisson/ground';
 
@@ -16,23 +16,13 @@ import type { BlobProblem, Digests, GcOptions, GcReport, Roots } from './contrac
 import { toProblem } from './inspect-blob.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
-import {
-  accessError,
-  blobFile,
-  ensureFolder,
-  isMissing,
-  listNames,
-  statOrNull,
-  type LocalLayout,
-} from './local-layout.ts';
+import { blobFile, ensureFolder, isMissing, listNames, moveIfThere, statOrNull } from './local-layout.ts';
 import { listHeld } from './list-held.ts';
 import { markRoots } from './mark-roots.ts';
-import type { PackedBlob } from './pack-format.ts';
-import { PackWriter } from './pack-writer.ts';
+import { BLOBS_IN_PACK, PackSeries } from './pack-series.ts';
 import type { ListedPack } from './packs.ts';
+import { sweepTemps } from './sweep-temps.ts';
 
-/** A write in progress refreshes its temp file; nothing alive is this old. */
-const TEMP_MAX_AGE_MS = 3_600_000;
 const MAX_PACKS = 64;
 
 export async function collectLocalGarbage(
@@ -63,7 +53,18 @@ export async function collectLocalGarbage(
 
 interface CopyTools {
   readonly reader: LocalReader;
-  readonly writer: PackWriter;
+  readonly writer: PackSeries;
+}
+
+/** What nothing needs of one pack. */
+interface Dead {
+  readonly blobs: number;
+  readonly bytes: number;
+}
+
+interface DoomedPack extends Dead {
+  readonly name: string;
+  readonly file: string;
 }
 
 class Collection {
@@ -113,70 +114,93 @@ class Collection {
   }
 
   /**
-   * A pack with dead blobs is replaced by one without them; all replaced packs become one. When there are many packs,
-   * all old ones become one, because every process that looks for a blob reads the index of each.
+   * A pack with dead blobs is replaced by one without them; what is left of the replaced ones is written together, into
+   * packs of a size at which their making fits into memory. When there are many small packs, all old ones are written
+   * together, because every process that looks for a blob reads the index of each.
    */
   async collectPacks(live: Digests): Promise<void> {
     this.#blobs.packs.refresh();
-    const doomed: { name: string; file: string; dead: PackedBlob[] }[] = [];
-    const writer = new PackWriter(this.#blobs.layout);
+    const doomed: DoomedPack[] = [];
+    const writer = new PackSeries(this.#blobs.layout);
     const reader = new LocalReader(this.#blobs);
     try {
       const packs = this.#blobs.packs.list();
-      const isCrowded = packs.length > MAX_PACKS;
+      const small = new Set(packs.filter(({ count }) => count < BLOBS_IN_PACK / 2));
+      const isCrowded = small.size > MAX_PACKS;
       for (const pack of packs) {
-        const dead = this.#listDead(pack, live);
-        if (dead.length === 0 && !isCrowded) continue;
+        const dead = this.#countDead(pack, live);
+        if (dead === null || (dead.blobs === 0 && !(isCrowded && small.has(pack)))) continue;
         if (this.#isYoung(pack.file)) {
-          this.counts.youngBlobs += dead.length;
+          this.counts.youngBlobs += dead.blobs;
           continue;
         }
         if (!(await this.#copyLive(pack, live, { reader, writer }))) continue;
-        doomed.push({ name: pack.name, file: pack.file, dead });
+        doomed.push({ name: pack.name, file: pack.file, ...dead });
       }
-      if (writer.count > 0) await writer.commit();
+      await writer.commit();
     } finally {
       reader.close();
       await writer.abandon();
     }
-    for (const pack of doomed) this.#removePack(pack);
+    for (const pack of doomed) if (!writer.names.has(pack.name)) this.#removePack(pack);
   }
 
-  #listDead({ blobs }: ListedPack, live: Digests): PackedBlob[] {
-    const dead: PackedBlob[] = [];
-    for (const blob of blobs) {
-      if (live.has(blob.digest)) this.counts.keptBlobs += 1;
-      else dead.push(blob);
+  /** Null for a pack that is gone, or cannot be read. */
+  #countDead({ name, blobs }: ListedPack, live: Digests): Dead | null {
+    const dead = { blobs: 0, bytes: 0 };
+    let kept = 0;
+    try {
+      for (const { digest, size } of blobs) {
+        if (live.has(digest)) kept += 1;
+        else {
+          dead.blobs += 1;
+          dead.bytes += size;
+        }
+      }
+    } catch (error) {
+      if (!isMissing(error)) this.problems.push(toProblem(name, error));
+      return null;
     }
+    this.counts.keptBlobs += kept;
     return dead;
   }
 
   /** False when something in it is damaged: then the pack stays, and the copied blobs exist twice. */
-  async #copyLive({ blobs }: ListedPack, live: Digests, { reader, writer }: CopyTools): Promise<boolean> {
-    for (const { digest } of blobs) {
-      try {
-        if (live.has(digest)) await writer.add(digest, await reader.read(digest));
-      } catch (error) {
-        this.problems.push(toProblem(digest, error));
-        return false;
+  async #copyLive({ name, blobs }: ListedPack, live: Digests, tools: CopyTools): Promise<boolean> {
+    try {
+      for (const { digest } of blobs) {
+        if (live.has(digest) && !(await this.#copy(digest, tools))) return false;
+        await shareTurn(this.#signal);
       }
-      await shareTurn(this.#signal);
+      return true;
+    } catch (error) {
+      if (!isMissing(error)) this.problems.push(toProblem(name, error));
+      return false;
     }
-    return true;
+  }
+
+  async #copy(digest: string, { reader, writer }: CopyTools): Promise<boolean> {
+    try {
+      await writer.add(digest, await reader.read(digest));
+      return true;
+    } catch (error) {
+      this.problems.push(toProblem(digest, error));
+      return false;
+    }
   }
 
   sweepTemps(): void {
     this.counts.sweptTemps += sweepTemps(this.#blobs.layout);
   }
 
-  #removePack(pack: { name: string; file: string; dead: PackedBlob[] }): void {
+  #removePack(pack: DoomedPack): void {
     const removed = this.#remove(pack.file, `${pack.name}.pack`);
     if (removed === 'young') {
-      this.counts.youngBlobs += pack.dead.length;
+      this.counts.youngBlobs += pack.blobs;
       return;
     }
-    this.counts.removedBlobs += pack.dead.length;
-    this.counts.removedBytes += pack.dead.reduce((sum, blob) => sum + blob.size, 0);
+    this.counts.removedBlobs += pack.blobs;
+    this.counts.removedBytes += pack.bytes;
   }
 
   #count(removed: 'young' | number): void {
@@ -208,27 +232,5 @@ class Collection {
     }
     rmSync(trash, { force: true, recursive: true });
     return Number(before.size);
-  }
-}
-
-/** Removes what killed writers left behind; returns how many files that were. */
-export function sweepTemps({ temps }: LocalLayout): number {
-  const old = listNames(temps).filter((name) => {
-    const stats = statOrNull(join(temps, name));
-    return stats !== null && Number(stats.mtimeMs) <= Date.now() - TEMP_MAX_AGE_MS;
-  });
-  for (const name of old) rmSync(join(temps, name), { force: true, recursive: true });
-  return old.length;
-}
-
-/** False when the file is no longer there. */
-function moveIfThere(from: string, to: string): boolean {
-  try {
-    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    renameSync(from, to);
-    return true;
-  } catch (cause) {
-    if (isMissing(cause)) return false;
-    throw accessError(from, cause);
   }
 }

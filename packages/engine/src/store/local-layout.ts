@@ -8,9 +8,9 @@
  *   unsent/            names of what the remote copy still lacks, if there is one
  *   stat-cache/        which digest an unchanged file had
  */
-import { lstatSync, readdirSync, type BigIntStats } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, renameSync, type BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { makeFolder, makeFolderAsync } from '@caisson/ground';
 
@@ -87,6 +87,18 @@ export function statOrNull(file: string): BigIntStats | null {
     return lstatSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch (cause) {
     throw accessError(file, cause);
+  }
+}
+
+/** False when the file is not there. */
+export function moveIfThere(from: string, to: string): boolean {
+  try {
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    renameSync(from, to);
+    return true;
+  } catch (cause) {
+    if (isMissing(cause)) return false;
+    throw accessError(from, cause);
   }
 }
 

@@ -12,7 +12,7 @@ import {
   writeFile,
   mkdir,
 } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -46,7 +46,9 @@ async function damageBlob(folder: string, digest: string): Promise<void> {
   const loose = blobFile(createLayout(folder), digest);
   if (existsSync(loose)) return await flipByte(loose, 0);
   for (const file of await listFiles(join(folder, 'packs'))) {
-    const place = findInIndex(readPackIndex(file, file.slice(-69, -5)), Buffer.from(digest, 'hex'));
+    const pack = openSync(file, 'r');
+    const place = findInIndex(pack, readPackIndex(file, file.slice(-69, -5)), Buffer.from(digest, 'hex'));
+    closeSync(pack);
     if (place !== null) return await flipByte(file, place.offset);
   }
   throw new Error(`${digest} is not in the store`);

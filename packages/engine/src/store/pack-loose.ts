@@ -12,14 +12,20 @@ import { ifErrno, shareTurn } from '@caisson/ground';
 import { forEachOf } from '../platform/index.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
-import { sweepTemps } from './local-gc.ts';
-import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
+import {
+  blobFile,
+  createLayout,
+  isMissing,
+  listNames,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
+import { MAX_SMALL_BYTES } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
+import { sweepTemps } from './sweep-temps.ts';
 
 /** So many small files, loose blobs or tiny packs, become one. */
 const ENOUGH_FILES = 32;
-/** Larger blobs stay loose files, and packs up to this size count as such a file. */
-const MAX_SMALL_BYTES = 64 * 1024;
 /** Every process that looks for a blob reads the index of each pack: many packs below this size become one. */
 const MAX_PACKS = 8;
 const MAX_PACK_BYTES = 8 * 1024 * 1024;
@@ -90,7 +96,14 @@ function listPacks(
   return packs
     .list()
     .filter(({ file }) => files.includes(basename(file)))
-    .map(({ name, file, blobs }) => ({ name, file, digests: Array.from(blobs, ({ digest }) => digest) }));
+    .flatMap(({ name, file, blobs }) => {
+      try {
+        return [{ name, file, digests: Array.from(blobs, ({ digest }) => digest) }];
+      } catch (error) {
+        if (!isMissing(error)) throwUnlessProblem(error);
+        return []; // what it holds is unknown, so it stays
+      }
+    });
 }
 
 /**

@@ -1,9 +1,17 @@
-import { utimesSync } from 'node:fs';
+import { closeSync, openSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StoreCorruptError, type StoreAccessError } from './errors.ts';
+import { StoreAccessError, StoreCorruptError } from './errors.ts';
+import { throwUnlessProblem } from './inspect-blob.ts';
 import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
-import { findInIndex, walkIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
+import {
+  findHead,
+  findInIndex,
+  readPackIndex,
+  walkIndex,
+  type PackedBlob,
+  type PackIndex,
+} from './pack-format.ts';
 
 export interface PackPlace {
   readonly file: string;
@@ -14,13 +22,17 @@ export interface PackPlace {
 
 interface KnownPack {
   readonly file: string;
-  readonly index: Buffer;
+  readonly index: PackIndex;
 }
 
 export interface ListedPack {
   readonly name: string;
   readonly file: string;
-  /** May be walked through again and again. */
+  readonly count: number;
+  /**
+   * May be walked through again and again, each time out of the file. Throws ENOENT if that is gone: another process has
+   * collected it, and its blobs that are needed are in a newer pack.
+   */
   readonly blobs: Iterable<PackedBlob>;
 }
 
@@ -30,11 +42,14 @@ interface BrokenPack {
   readonly error: StoreCorruptError | StoreAccessError;
 }
 
-/** The packs of a store folder. Indexes are read once; `refresh` notices what others added or removed. */
+/**
+ * The packs of a store folder. An index is read and checked once, and four bytes of each of its blobs are kept; `refresh`
+ * notices what others added or removed.
+ */
 export class Packs {
   readonly #layout: LocalLayout;
   #known = new Map<string, KnownPack>();
-  #broken: readonly BrokenPack[] = [];
+  #broken: BrokenPack[] = [];
 
   constructor(layout: LocalLayout) {
     this.#layout = layout;
@@ -47,8 +62,9 @@ export class Packs {
       for (const file of listPackFiles(folder)) {
         const name = file.slice(0, -'.pack'.length);
         const loaded = this.#known.get(name)?.index ?? readIndexIfThere(join(folder, file), name);
-        if (Buffer.isBuffer(loaded)) known.set(name, { file: join(folder, file), index: loaded });
-        else if (loaded !== null) broken.push({ name, error: loaded });
+        if (loaded === null) continue;
+        if ('heads' in loaded) known.set(name, { file: join(folder, file), index: loaded });
+        else broken.push({ name, error: loaded });
       }
     }
     this.#known = known;
@@ -69,9 +85,10 @@ export class Packs {
   /** Every pack that has it; one of them may be damaged. */
   *findAll(digest: string): Generator<PackPlace> {
     const wanted = Buffer.from(digest, 'hex');
-    for (const [name, pack] of this.#known) {
-      const place = findInIndex(pack.index, wanted);
-      if (place !== null) yield { file: pack.file, name, ...place };
+    for (const [name, { index }] of this.#known) {
+      const [first, end] = findHead(index, wanted);
+      const place = first === end ? null : this.#findPlace(name, index, wanted);
+      if (place !== null) yield place;
     }
   }
 
@@ -91,8 +108,74 @@ export class Packs {
     return Array.from(this.#known, ([name, { file, index }]) => ({
       name,
       file,
-      blobs: { [Symbol.iterator]: () => walkIndex(index) },
+      count: index.heads.length,
+      blobs: { [Symbol.iterator]: () => this.#walk(name, index) },
     }));
+  }
+
+  /** What all packs hold now. Of one that goes meanwhile, what took its place is listed as well; a broken one is left out. */
+  *listBlobs(): Generator<string> {
+    const listed = new Set<string>();
+    for (let isWhole = false; !isWhole;) {
+      isWhole = true;
+      this.refresh();
+      for (const { name, blobs } of this.list().filter((pack) => !listed.has(pack.name))) {
+        listed.add(name);
+        try {
+          for (const { digest } of blobs) yield digest;
+        } catch (error) {
+          if (isMissing(error)) isWhole = false;
+          else throwUnlessProblem(error);
+        }
+      }
+    }
+  }
+
+  /** Null also for a pack that is gone, or cannot be read any more: what it holds is unknown then. */
+  #findPlace(name: string, index: PackIndex, wanted: Buffer): PackPlace | null {
+    try {
+      const { fd, file } = this.#open(name);
+      try {
+        const blob = findInIndex(fd, index, wanted);
+        return blob === null ? null : { file, name, offset: blob.offset, size: blob.size };
+      } finally {
+        closeSync(fd);
+      }
+    } catch (cause) {
+      if (!isMissing(cause)) this.#noteBroken(name, cause);
+      return null;
+    }
+  }
+
+  *#walk(name: string, index: PackIndex): Generator<PackedBlob> {
+    const { fd, file } = this.#open(name);
+    try {
+      yield* walkIndex(fd, index);
+    } catch (cause) {
+      throw toPackError(file, name, cause);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** A collection moves a pack to the trash, and back when it was touched meanwhile. */
+  #open(name: string): { readonly fd: number; readonly file: string } {
+    const { packs, trash } = this.#layout;
+    const [home, doomed] = [join(packs, `${name}.pack`), join(trash, `${name}.pack`)];
+    for (const file of [home, doomed]) {
+      try {
+        return { fd: openSync(file, 'r'), file };
+      } catch (cause) {
+        if (!isMissing(cause)) throw accessError(file, cause);
+      }
+    }
+    return { fd: openSync(home, 'r'), file: home };
+  }
+
+  #noteBroken(name: string, cause: unknown): void {
+    const file = this.#known.get(name)?.file ?? name;
+    this.#known.delete(name);
+    this.#broken = [...this.#broken, { name, error: toPackError(file, name, cause) }];
   }
 }
 
@@ -101,11 +184,17 @@ function listPackFiles(folder: string): string[] {
 }
 
 /** null: removed by a gc between listing and reading. */
-function readIndexIfThere(file: string, name: string): Buffer | BrokenPack['error'] | null {
+function readIndexIfThere(file: string, name: string): PackIndex | BrokenPack['error'] | null {
   try {
     return readPackIndex(file, name);
   } catch (cause) {
-    if (isMissing(cause)) return null;
-    return cause instanceof StoreCorruptError ? cause : accessError(file, cause);
+    return isMissing(cause) ? null : toPackError(file, name, cause);
   }
+}
+
+function toPackError(file: string, name: string, cause: unknown): BrokenPack['error'] {
+  if (cause instanceof StoreCorruptError || cause instanceof StoreAccessError) return cause;
+  return cause instanceof RangeError
+    ? new StoreCorruptError(name, file, cause.message)
+    : accessError(file, cause);
 }

@@ -123,6 +123,10 @@ async function repair(
   commit: string | null,
   expected: ReadonlyMap<string, string> = new Map(),
 ): Promise<readonly RefRepair[]> {
-  const known = { findTarget: () => commit, listExpected: () => expected };
+  const listMissed = async function* (refs: AsyncIterable<string>): AsyncGenerator<[string, string]> {
+    const there = new Set(await Array.fromAsync(refs));
+    for (const each of expected) if (!there.has(each[0])) yield each;
+  };
+  const known = { findTarget: () => commit, listMissed };
   return await workspaces.repairRefs({ projectRoot: root, stateDir, known });
 }

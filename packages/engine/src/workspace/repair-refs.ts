@@ -35,8 +35,8 @@ export interface RefRepair {
 export interface KnownRefs {
   /** The tree or commit that a ref should name. */
   findTarget(ref: string): string | null;
-  /** The refs that should be there now, with what they name. There may be many: only those that are gone are kept. */
-  listExpected(): Iterable<readonly [string, string]> | AsyncIterable<readonly [string, string]>;
+  /** The refs that should be there and are not among these, with what they name. There may be many refs. */
+  listMissed(refs: AsyncIterable<string>): AsyncIterable<readonly [string, string]>;
 }
 
 type BrokenRef = FoundRef & { readonly problem: RefProblem };
@@ -126,15 +126,9 @@ async function replaceFile(file: string, to: string | null): Promise<boolean> {
 }
 
 /** If the objects still exist, as after a power cut that removed only the name. */
-async function restoreGone(
-  repositories: readonly string[],
-  { listExpected }: KnownRefs,
-): Promise<RefRepair[]> {
-  const there = new Set<string>();
-  for (const repository of repositories) for await (const { ref } of walkRefs(repository)) there.add(ref);
-  // Read after the survey: what was removed on purpose before is not among them.
+async function restoreGone(repositories: readonly string[], { listMissed }: KnownRefs): Promise<RefRepair[]> {
   const missed = new Map<string, string>();
-  for await (const [ref, id] of listExpected()) if (!there.has(ref)) missed.set(ref, id);
+  for await (const [ref, id] of listMissed(walkNames(repositories))) missed.set(ref, id);
   const gone = [...missed];
   const repairs: RefRepair[] = [];
   for (const repository of repositories) {
@@ -150,6 +144,10 @@ async function restoreGone(
     }
   }
   return repairs;
+}
+
+async function* walkNames(repositories: readonly string[]): AsyncGenerator<string> {
+  for (const repository of repositories) for await (const { ref } of walkRefs(repository)) yield ref;
 }
 
 /**
