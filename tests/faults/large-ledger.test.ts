@@ -117,12 +117,13 @@ function nameInRefs(project: Project, ids: readonly string[]): void {
   writeFileSync(file, `${[head, ...sorted].join('\n')}\n`);
 }
 
-it('doctor and gc go through 12,000 runs with a heap that has no room for them', async () => {
+it('show, doctor and gc look at 12,000 runs with a heap that has no room for them', async () => {
   const project = createProject();
   await project.run('--', 'true');
   const state = join(project.root, '.caisson');
   const { digest } = await openLocalStore(join(state, 'store')).putBlob(Buffer.from('seal'));
-  nameInRefs(project, await fillLedger(join(state, 'ledger.db'), MANY, digest));
+  const ids = await fillLedger(join(state, 'ledger.db'), MANY, digest);
+  nameInRefs(project, ids);
   const report = join(project.root, '../report-memory.cjs');
   writeFileSync(report, REPORT_MEMORY);
   const options = { cwd: project.root, env: project.env };
@@ -136,6 +137,8 @@ it('doctor and gc go through 12,000 runs with a heap that has no room for them',
     expect(mb, args.join(' ')).toBeLessThan(MOST_MB);
     return stdout;
   };
+  const shown = ids[MANY / 2] ?? '';
+  expect(JSON.parse(await caisson('show', shown.slice(0, -4)))).toMatchObject({ runId: shown });
   expect(JSON.parse(await caisson('gc', '--older-than', '0s'))).toMatchObject({ problems: [], heldBack: [] });
   const { probes } = JSON.parse(await caisson('doctor')) as { probes: { id: string; detail: string }[] };
   const details = new Map(probes.map(({ id, detail }) => [id, detail]));
