@@ -1,23 +1,27 @@
-import type { Context, Env, Hono } from 'hono';
 import { definedOnly } from '@caisson/protocol';
 import { InputInvalidError, toProblem } from './problems.ts';
 
+/** What is used of hono's routes. The published types do not name hono: it is no dependency of the package. */
+interface Routes {
+  onError(answer: (error: Error) => Response): unknown;
+  notFound(answer: (context: { readonly req: RouteRequest }) => Response): unknown;
+}
+
+type RouteRequest = Readonly<Record<'method' | 'path', string>>;
+
 /** The same routes, whose errors are problem+json, also where there is no such route. */
-export function withProblems<E extends Env>(routes: Hono<E>): Hono<E> {
-  routes.onError((error, context) => answerProblem(context, error));
-  routes.notFound((context) =>
-    answerProblem(
-      context,
-      new InputInvalidError(`there is no ${context.req.method} ${context.req.path}`),
-      404,
-    ),
+export function withProblems<R extends Routes>(routes: R): R {
+  routes.onError((error) => answerProblem(error));
+  routes.notFound(({ req }) =>
+    answerProblem(new InputInvalidError(`there is no ${req.method} ${req.path}`), 404),
   );
   return routes;
 }
 
-function answerProblem(context: Context, error: unknown, status?: number): Response {
+function answerProblem(error: unknown, status?: number): Response {
   const problem = { ...toProblem(error), ...definedOnly({ status }) };
-  return context.body(JSON.stringify(problem), problem.status as 400, {
-    'content-type': 'application/problem+json',
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: { 'content-type': 'application/problem+json' },
   });
 }
