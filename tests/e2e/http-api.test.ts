@@ -166,7 +166,7 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   });
 
   it('a damaged file is cut off before its last bytes, also where only its beginning is asked for', async () => {
-    const script = 'echo of this run; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
+    const script = 'yes of this run | head -c 100000; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
     const { runId: other, result } = await project.run('--', 'sh', '-c', script);
     const fileOf = (ref = ''): string =>
       join(
@@ -176,7 +176,7 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
           '',
       );
     const path = fileOf(result?.outputs[0]?.ref);
-    // Nobody reads it to give a file.
+    // Nobody reads it to give a file. It is large enough to be a file of its own.
     rmSync(fileOf(result?.logs.stdout.ref));
     expect((await visit.ask('GET', `/v1/runs/${other}/outputs/big`)).bytes).toHaveLength(300_000);
     chmodSync(path, 0o600);
