@@ -166,7 +166,8 @@ describe('the HTTP API', { timeout: 120_000 }, () => {
   });
 
   it('a damaged file is cut off before its last bytes, also where only its beginning is asked for', async () => {
-    const script = 'yes of this run | head -c 100000; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
+    const script =
+      'yes of this run | head -c 100000; mkdir outputs; yes caisson | head -c 300000 > outputs/big';
     const { runId: other, result } = await project.run('--', 'sh', '-c', script);
     const fileOf = (ref = ''): string =>
       join(
