@@ -76,8 +76,10 @@ it('verify --all checks every run that ended; the worst of them decides', async 
   expect(JSON.parse(good.stdout)).toMatchObject({ outcome: 'ok', runs: 2, forgotten: 1, problems: [] });
   const finished = (await project.events(runId)).find(({ type }) => type === 'dispatch.finished');
   const { resultRef } = finished as unknown as { resultRef: string };
-  const blobs = join(project.root, '.caisson/store/blobs');
-  flip(join(blobs, resultRef.slice(0, 2), resultRef.slice(2)), 10);
+  const stored = listStoredBlobs(join(project.root, '.caisson/store'));
+  const result = stored.find(({ digest }) => digest === resultRef);
+  expect(result?.isPacked).toBe(true);
+  flip(result?.file ?? '', result?.middle ?? 0);
   const bad = await all('-o', 'json');
   expect(bad.code).toBe(6);
   expect(JSON.parse(bad.stdout)).toMatchObject({ outcomes: { ok: 1, tampered: 1 }, problems: [{ runId }] });

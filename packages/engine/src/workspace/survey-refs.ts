@@ -29,7 +29,12 @@ export interface FoundRef {
 
 /** So many are looked up by one git, and are in memory at the same time. */
 const AT_ONCE = 4096;
-const LINE_END = 10;
+const FORMAT = '--format=%(objectname) %(refname)';
+
+interface OwnRef {
+  readonly id: string;
+  readonly ref: string;
+}
 
 /**
  * Every ref of ours: a project has one for each attempt of each run. A process that writes a ref at the same time replaces
@@ -39,30 +44,23 @@ export async function* walkRefs(repository: string): AsyncGenerator<FoundRef> {
   if (findLinkedFolder(repository, NAMESPACE) !== null) return;
   yield* walkBrokenFiles(repository);
   const git = custodyGit(repository);
-  const { stdout } = await git.run(['for-each-ref', '--format=%(objectname) %(refname)', `${NAMESPACE}/`]);
-  for (const refs of cutLines(stdout)) {
-    const own = refs.filter(({ ref }) => isOwn(repository, ref));
-    const present = await findPresent(
-      git,
-      own.map(({ id }) => id),
-    );
-    for (const { ref, id } of own) yield { ref, id, problem: present.has(id) ? null : 'missing-object' };
+  let own: OwnRef[] = [];
+  for await (const line of git.lines(['for-each-ref', FORMAT, `${NAMESPACE}/`])) {
+    const [id = '', ref = ''] = line.split(' ');
+    if (isOwn(repository, ref)) own.push({ id, ref });
+    if (own.length < AT_ONCE) continue;
+    yield* inspectRefs(git, own);
+    own = [];
   }
+  yield* inspectRefs(git, own);
 }
 
-/** The lines of the output, some at a time: as strings all of them would take several times the room. */
-function* cutLines(stdout: Buffer): Generator<readonly { readonly id: string; readonly ref: string }[]> {
-  let refs: { id: string; ref: string }[] = [];
-  for (let begin = 0, end = 0; begin < stdout.length; begin = end + 1) {
-    end = stdout.indexOf(LINE_END, begin);
-    if (end === -1) end = stdout.length;
-    const [id = '', ref = ''] = stdout.toString('utf8', begin, end).split(' ');
-    refs.push({ id, ref });
-    if (refs.length < AT_ONCE) continue;
-    yield refs;
-    refs = [];
-  }
-  yield refs;
+async function* inspectRefs(git: Git, refs: readonly OwnRef[]): AsyncGenerator<FoundRef> {
+  const present = await findPresent(
+    git,
+    refs.map(({ id }) => id),
+  );
+  for (const { ref, id } of refs) yield { ref, id, problem: present.has(id) ? null : 'missing-object' };
 }
 
 /** A `.git` from another person may have links in it: they lead to files of the user, or to other refs. */

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { findDiskTrouble } from '../platform/index.ts';
-import { runBounded } from '../processes/index.ts';
+import { runBounded, streamCommand, type StreamedCommandResult } from '../processes/index.ts';
 import {
   findGit,
   FOREIGN_COMMANDS,
@@ -65,7 +65,15 @@ export interface Git {
   run(args: readonly string[], options?: GitRunOptions): Promise<GitOutput>;
   /** The same, with stdout as text without its last newline. */
   text(args: readonly string[], options?: GitRunOptions): Promise<string>;
+  /**
+   * The lines of stdout while git writes them: git waits for the reader, so no more than a pipe of them is in memory. Throws
+   * {@link GitError} after the last line that a failed git wrote. A reader that stops early ends git. The time limit is
+   * one of each wait for git.
+   */
+  lines(args: readonly string[], options?: GitLinesOptions): AsyncGenerator<string, void>;
 }
+
+export type GitLinesOptions = Omit<GitRunOptions, 'maxOutputBytes'>;
 
 /** A git command failed, timed out or printed more than its limit. */
 export class GitError extends CaissonError {
@@ -80,43 +88,90 @@ export class GitError extends CaissonError {
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 const STDERR_IN_MESSAGE = 400;
+const LINE_END = 10;
 
-/** Opens git on exactly the named folders. Nothing runs until `run` is called. */
+/** Opens git on exactly the named folders. Nothing runs until `run` or `lines` is called. */
 export function createGit(options: GitOptions): Git {
-  const env = environmentOf(options);
-  const run = async (args: readonly string[], call: GitRunOptions = {}): Promise<GitOutput> => {
-    refuseContentsOfForeign(options, args);
-    const config = (call.config ?? []).flatMap((entry) => ['-c', entry]);
-    const result = await runBounded({
-      file: findGit(),
-      args: ['--no-pager', ...HARDENED_ARGS, ...config, ...args],
-      cwd: options.cwd,
-      env: STARTS_GIT.has(args[0] ?? '') ? env : { ...env, ...NO_OTHER_GIT },
-      ...definedOnly({ stdin: call.stdin, signal: options.signal }),
-      timeoutMs: call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-    });
-    const stderr = result.stderr.toString('utf8');
-    const ok = call.okExitCodes ?? [0];
-    if (result.exitCode === null || !ok.includes(result.exitCode))
-      throw failed(args, result, stderr, options);
-    if (result.stdoutTruncated) {
-      throw new GitError(
-        `git ${args[0]} wrote more than ${call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES} bytes.`,
-        stderr,
-        {
-          remedy: 'Keep large generated files out of the workspace, or list them in .gitignore.',
-        },
-      );
-    }
-    return { exitCode: result.exitCode, stdout: result.stdout, stderr };
-  };
+  const run = (args: readonly string[], call: GitRunOptions = {}): Promise<GitOutput> =>
+    runToEnd(options, args, call);
   return {
     objects: () => findObjects(options),
     run,
     text: async (args, call) => (await run(args, call)).stdout.toString('utf8').replace(/\n$/, ''),
+    lines: (args, call = {}) => walkLines(options, args, call),
   };
+}
+
+async function runToEnd(
+  options: GitOptions,
+  args: readonly string[],
+  call: GitRunOptions,
+): Promise<GitOutput> {
+  const maxOutputBytes = call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
+  const result = await runBounded({ ...commandOf(options, args, call), maxOutputBytes });
+  const { exitCode, stderr } = checkEnding({ options, args, call }, result);
+  if (result.stdoutTruncated) {
+    throw new GitError(`git ${args[0]} wrote more than ${maxOutputBytes} bytes.`, stderr, {
+      remedy: 'Keep large generated files out of the workspace, or list them in .gitignore.',
+    });
+  }
+  return { exitCode, stdout: result.stdout, stderr };
+}
+
+async function* walkLines(
+  options: GitOptions,
+  args: readonly string[],
+  call: GitLinesOptions,
+): AsyncGenerator<string, void> {
+  const command = { ...commandOf(options, args, call), maxErrorBytes: MAX_LINE_BYTES };
+  const pieces = streamCommand(command, (result) => void checkEnding({ options, args, call }, result));
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    let begin = 0;
+    for (let end = bytes.indexOf(LINE_END); end !== -1; end = bytes.indexOf(LINE_END, begin)) {
+      yield bytes.toString('utf8', begin, end);
+      begin = end + 1;
+    }
+    rest = bytes.subarray(begin);
+    if (rest.length > MAX_LINE_BYTES)
+      throw new GitError(`git ${args[0]} wrote a line of more than ${MAX_LINE_BYTES} bytes.`, '');
+  }
+  if (rest.length > 0) yield rest.toString('utf8');
+}
+
+/** One command, without the limits on its output. */
+function commandOf(options: GitOptions, args: readonly string[], call: GitLinesOptions) {
+  refuseContentsOfForeign(options, args);
+  const env = environmentOf(options);
+  const config = (call.config ?? []).flatMap((entry) => ['-c', entry]);
+  return {
+    file: findGit(),
+    args: ['--no-pager', ...HARDENED_ARGS, ...config, ...args],
+    cwd: options.cwd,
+    env: STARTS_GIT.has(args[0] ?? '') ? env : { ...env, ...NO_OTHER_GIT },
+    ...definedOnly({ stdin: call.stdin, signal: options.signal }),
+    timeoutMs: call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+  };
+}
+
+interface Called {
+  readonly options: GitOptions;
+  readonly args: readonly string[];
+  readonly call: GitLinesOptions;
+}
+
+function checkEnding(
+  { options, args, call }: Called,
+  result: StreamedCommandResult,
+): Omit<GitOutput, 'stdout'> {
+  const stderr = result.stderr.toString('utf8');
+  const { exitCode } = result;
+  if (exitCode === null || !(call.okExitCodes ?? [0]).includes(exitCode))
+    throw failed(args, result, stderr, options);
+  return { exitCode, stderr };
 }
 
 function environmentOf(options: GitOptions): Record<string, string> {

@@ -46,32 +46,21 @@ const DRAIN_QUIET_MS = 100;
 const DRAIN_LIMIT_MS = 2000;
 const UNKILLABLE_MS = 5000;
 /** Node fires a timer above this at once; a longer limit has the same effect as this one. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs one program to its end and never longer than `timeoutMs` plus the grace. A non-zero exit, a signal, a
  * timeout and an abort are values; only a program that cannot be started throws {@link CommandStartError}.
  */
 export async function runBounded(options: BoundedCommandOptions): Promise<BoundedCommandResult> {
-  if (!(options.timeoutMs > 0)) {
-    throw new RangeError(`timeoutMs must be above 0, got ${options.timeoutMs}; pass a limit.`);
-  }
   const startedAt = performance.now();
+  refuseNoLimit(options);
   if (options.signal?.aborted === true) return resultOfNothing();
-  const detached = options.detached ?? true;
-  await takeTurn();
-  const child = await startChild(options, detached);
+  const child = await startFed(options);
   const stdout = captureStream(child.stdout, options.maxOutputBytes);
   const stderr = captureStream(child.stderr, options.maxOutputBytes);
-  feedPipe(child.stdin, options.stdin);
-  feedPipe(child.stdio[SECRET_FD], options.secret);
-
-  const ending = await waitForEnding(child, detached, options, () => stdout.seen() + stderr.seen());
-  child.stdout?.destroy();
-  child.stderr?.destroy();
-  child.stdin?.destroy();
-  for (const pipe of [child.stdio[SECRET_FD], child.stdio[LIFE_FD]])
-    if (pipe instanceof Writable) pipe.destroy();
+  const ending = await waitForEnding(child, options, () => stdout.seen() + stderr.seen());
+  closePipes(child);
   return {
     ...ending,
     stdout: stdout.bytes(),
@@ -96,6 +85,31 @@ function resultOfNothing(): BoundedCommandResult {
   };
 }
 
+export function refuseNoLimit({ timeoutMs }: Pick<BoundedCommandOptions, 'timeoutMs'>): void {
+  if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs must be above 0, got ${timeoutMs}; pass a limit.`);
+}
+
+/** A child that has its input, and whose output nobody reads yet. */
+export async function startFed(
+  options: StartOptions & Pick<BoundedCommandOptions, 'detached'>,
+): Promise<ChildProcess> {
+  await takeTurn();
+  const child = await startChild(options, isDetached(options));
+  feedPipe(child.stdin, options.stdin);
+  feedPipe(child.stdio[SECRET_FD], options.secret);
+  return child;
+}
+
+const isDetached = ({ detached }: Pick<BoundedCommandOptions, 'detached'>): boolean => detached ?? true;
+
+export function closePipes(child: ChildProcess): void {
+  child.stdout?.destroy();
+  child.stderr?.destroy();
+  child.stdin?.destroy();
+  for (const pipe of [child.stdio[SECRET_FD], child.stdio[LIFE_FD]])
+    if (pipe instanceof Writable) pipe.destroy();
+}
+
 function feedPipe(pipe: Stream | null | undefined, input: Buffer | string | undefined): void {
   if (!(pipe instanceof Writable) || input === undefined) return;
   // A child may end without reading its input (EPIPE); that is allowed.
@@ -103,14 +117,16 @@ function feedPipe(pipe: Stream | null | undefined, input: Buffer | string | unde
   pipe.end(input);
 }
 
-type Ending = Pick<BoundedCommandResult, 'exitCode' | 'signal' | 'timedOut' | 'aborted'>;
+export type Ending = Pick<BoundedCommandResult, 'exitCode' | 'signal' | 'timedOut' | 'aborted'>;
+type Limits = Pick<BoundedCommandOptions, 'timeoutMs' | 'graceMs' | 'signal' | 'detached'>;
 
-function waitForEnding(
+/** Never rejects. `bytesSeen` counts what was read of its output. */
+export function waitForEnding(
   child: ChildProcess,
-  detached: boolean,
-  options: BoundedCommandOptions,
+  options: Limits,
   bytesSeen: () => number,
 ): Promise<Ending> {
+  const detached = isDetached(options);
   return new Promise((resolve) => {
     const graceMs = Math.min(options.graceMs ?? DEFAULT_GRACE_MS, MAX_TIMER_MS);
     let stopCause: 'timeout' | 'abort' | null = null;

@@ -1,4 +1,9 @@
-export * from './bounded-command.ts';
+export { runBounded, type BoundedCommandOptions, type BoundedCommandResult } from './bounded-command.ts';
+export {
+  streamCommand,
+  type StreamedCommandOptions,
+  type StreamedCommandResult,
+} from './streamed-command.ts';
 export { CommandStartError, MINIMAL_COMMAND_ENV, SECRET_FD } from './start-child.ts';
 export * from './child.ts';
 export * from './kill-marked.ts';
