@@ -106,14 +106,14 @@ export const residentEvents = {
     }),
   },
   'signal.dropped': {
-    version: 1,
+    version: 2,
     durable: true,
     summary:
       'A signal, an ending of a run, or a start of a thread, had no effect: a loop, a limit, no room, or a listener that cannot work.',
     data: z.object({
       /** Of the signal; the status of a run that ended. */
       name: z.string(),
-      /** That emitted it; absent for the ending of a run. */
+      /** That emitted it; absent for the ending of a run, which version 1 had not. */
       sense: z.optional(z.string()),
       endedRun: z.optional(z.string()),
       why: z.enum(['loop', 'depth', 'rate', 'overflow', 'rejected', 'replaced', 'blocked']),

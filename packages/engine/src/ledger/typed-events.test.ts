@@ -125,6 +125,19 @@ test('what another version left on disk is read, shown as unknown, verified and 
   expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
 });
 
+test('a drop of an earlier version is read beside one without a sense, which that version did not know', async () => {
+  const { ledger, record } = openRecord();
+  const earlier = { name: 'red', sense: 'a', why: 'loop', count: 1, causes: [] };
+  await ledger.append([{ ...fact(RUN, earlier), runId: null, type: 'signal.dropped', version: 1 }]);
+  const own = { name: 'error', endedRun: RUN, why: 'blocked' as const, count: 1, causes: [] };
+  await record.append('signal.dropped', own, NO_ATTEMPT);
+  const drops = ledger.read({ types: ['signal.dropped'] }).map(({ version, data }) => [version, data]);
+  expect(drops).toEqual([
+    [1, earlier],
+    [2, own],
+  ]);
+});
+
 test('an ending that another version wrote still ends its run, once', async () => {
   const ledger = createMemoryLedger();
   await ledger.append([

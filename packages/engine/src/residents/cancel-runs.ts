@@ -1,4 +1,4 @@
-import { recordEnding } from './thread-records.ts';
+import { recordEnding, type RecordRooms } from './thread-records.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 
 /** Why steps are aborted whose runs are to be cancelled. */
@@ -20,7 +20,7 @@ export async function cancelRuns(
 
 /** A thread that nobody drives: it is queued, or its workflow is not declared. */
 export async function cancelRecorded(
-  rooms: ThreadRooms,
+  rooms: RecordRooms,
   threadId: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -7,10 +7,10 @@ import type { EventWatch } from './event-watch.ts';
 import { persist } from './persist.ts';
 import type { Result } from './plan-step.ts';
 import { parseRoleRun, toEndedRun } from './role-run.ts';
-import type { ThreadRooms } from './thread-rooms.ts';
+import type { RecordRooms } from './thread-records.ts';
 import { composeRunGrant } from './workflow-grant.ts';
 
-export interface StepRooms extends ThreadRooms {
+export interface StepRooms extends RecordRooms {
   readonly alarms: Alarms;
   readonly watch: EventWatch;
 }

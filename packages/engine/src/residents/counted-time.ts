@@ -1,6 +1,6 @@
 import type { Clock } from '@caisson/ground';
 
-/** A host that is killed forgets at most so much of the time that counts. */
+/** A host that is killed forgets at most so much of the time that counts, and what was not written yet. */
 const REPORT_MS = 60_000;
 
 export interface CountedTimeListener {

@@ -160,23 +160,32 @@ test('the ending of a run computes the senses that listen for its status', async
   ]);
 });
 
-test('a sense gets the endings of runs from its declaration on, also those without a daemon, and no older ones', async () => {
-  const onDone = (root: string, name: string) =>
-    senseIn(root, name, { group: name, on: [{ kind: 'runs', statuses: ['done'] }] });
-  const { residents, recorder, starter, advance, settings, options, root } = await open({
-    senses: (folder) => [onDone(folder, 'a')],
-  });
-  const endRun = async (runId: string): Promise<void> => {
-    const record = recorder.of(runId);
-    await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
-    await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
-  };
-  const computed = (): string[] =>
-    starter.guests.flatMap(({ orders }) =>
-      orders.flatMap((order) =>
-        order.kind === 'compute' && order.cause.kind === 'run' ? [`${order.name} ${order.cause.runId}`] : [],
+const onDone = (root: string, name: string): SenseSettings =>
+  senseIn(root, name, { group: name, on: [{ kind: 'runs', statuses: ['done'] }] });
+
+/** A run that is done, and which of them each sense computed for. */
+function watchRuns({ recorder, starter }: Pick<Awaited<ReturnType<typeof open>>, 'recorder' | 'starter'>) {
+  return {
+    async endRun(runId: string): Promise<void> {
+      const record = recorder.of(runId);
+      await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+      await record.append('dispatch.finished', SAMPLE_DATA['dispatch.finished'], { attempt: 1 });
+    },
+    computed: (): string[] =>
+      starter.guests.flatMap(({ orders }) =>
+        orders.flatMap((order) =>
+          order.kind === 'compute' && order.cause.kind === 'run'
+            ? [`${order.name} ${order.cause.runId}`]
+            : [],
+        ),
       ),
-    );
+  };
+}
+
+test('a sense gets the endings of runs from its declaration on, also those without a daemon, and no older ones', async () => {
+  const stage = await open({ senses: (folder) => [onDone(folder, 'a')] });
+  const { residents, starter, advance, settings, options, root } = stage;
+  const { endRun, computed } = watchRuns(stage);
   await residents.stop();
   const [missed, next] = ['run_00000000000000000001', 'run_00000000000000000002'] as const;
   await endRun(missed);
@@ -189,6 +198,30 @@ test('a sense gets the endings of runs from its declaration on, also those witho
   while (computed().length < 3) await advance(50);
   expect(computed().toSorted()).toEqual([`a ${missed}`, `a ${next}`, `b ${next}`]);
   await later.stop();
+});
+
+test('an ending that a daemon of an earlier version, which kept no listeners, did not see is not lost', async () => {
+  const stage = await open({ senses: (folder) => [onDone(folder, 'a')] });
+  const { residents, advance, options, ledger, settings, root } = stage;
+  const { endRun, computed } = watchRuns(stage);
+  await residents.stop();
+  for (const { key } of ledger.kv.list('resident-run-listeners'))
+    ledger.kv.delete('resident-run-listeners', key);
+  const [missed, next] = ['run_00000000000000000001', 'run_00000000000000000002'] as const;
+  await endRun(missed);
+  const later = await createResidents(options);
+  for (let turns = 0; turns < 100 && computed().length === 0; turns += 1) await advance(50);
+  expect(computed()).toEqual([`a ${missed}`]);
+  await advance(COMPUTE_MS);
+  await later.stop();
+  settings.now = { senses: [], workflows: [] };
+  await (await createResidents(options)).stop(); // what listens to nothing is kept, too
+  await endRun(next);
+  settings.now = { senses: [onDone(root, 'b')], workflows: [] };
+  const last = await createResidents(options);
+  for (let turns = 0; turns < 20; turns += 1) await advance(50);
+  expect(computed()).toEqual([`a ${missed}`]);
+  await last.stop();
 });
 
 test('a signal that leads to a run whose ending leads to the signal again is a loop', async () => {

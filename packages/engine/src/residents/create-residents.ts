@@ -28,7 +28,7 @@ export interface ResidentsOptions {
   readonly projectRoot: string;
   readonly starter: ResidentStarter;
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'kv' | 'lastOffset' | 'read' | 'run' | 'walk'>;
+  readonly ledger: Pick<Ledger, 'alone' | 'kv' | 'lastOffset' | 'read' | 'run' | 'walk'>;
   readonly recorder: Pick<Recorder, 'of'>;
   readonly feed: Pick<EventFeed, 'read'>;
   readonly bus: Pick<SafeEventBus, 'emit'>;

@@ -45,7 +45,7 @@ export class DeliveryCursor {
 
   /** Behind which something may not be delivered. */
   get offset(): number {
-    return this.#open.size === 0 ? this.#highest : Math.min(...this.#open) - 1;
+    return offsetOf(this.#highest, [...this.#open]);
   }
 
   /** Whether this host or an earlier one delivered it. */
@@ -96,6 +96,16 @@ export class DeliveryCursor {
     }
     this.#highest = Math.max(this.#highest, offset);
   }
+}
+
+/** Of a cursor as it was written; null if there was none. */
+export function findDeliveredOffset(kv: Pick<KeyValues, 'get'>, name: string): number | null {
+  const saved = readDelivered(kv.get(SPACE, name));
+  return saved === null ? null : offsetOf(saved.highest, saved.open);
+}
+
+function offsetOf(highest: number, open: readonly number[]): number {
+  return open.length === 0 ? highest : Math.min(...open) - 1;
 }
 
 function readDelivered(value: unknown): Delivered | null {

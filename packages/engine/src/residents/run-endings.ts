@@ -5,6 +5,9 @@ import { deliverUntilDone } from './deliver-until-done.ts';
 import { DeliveryCursor, type DeliveryCursorOptions } from './delivery-cursor.ts';
 import { followFeed } from './follow-feed.ts';
 
+/** The name of their cursor. */
+export const RUN_ENDINGS = 'run-endings';
+
 export interface EndedRun {
   readonly runId: string;
   readonly status: string;
@@ -20,7 +23,7 @@ export interface RunEndingsOptions extends DeliveryCursorOptions {
 
 /** Returns an idempotent stop. */
 export function followRunEndings(options: RunEndingsOptions): () => void {
-  const cursor = new DeliveryCursor(options, 'run-endings');
+  const cursor = new DeliveryCursor(options, RUN_ENDINGS);
   const closing = new AbortController();
   const deliver = async (offset: number, runId: string, status: string): Promise<void> => {
     let isCause = true;

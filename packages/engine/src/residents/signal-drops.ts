@@ -29,7 +29,7 @@ export function createSignalDrops(clock: Pick<Clock, 'setTimer'>, record: RunRec
   };
   return {
     add(drop) {
-      const key = JSON.stringify([drop.sense, drop.name, drop.why, drop.listener]);
+      const key = JSON.stringify([drop.sense, drop.endedRun, drop.name, drop.why, drop.listener]);
       const entry = counted.get(key);
       if (entry === undefined) {
         write(drop, 1);

@@ -19,7 +19,6 @@ import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { ThreadSteps } from './thread-steps.ts';
-import { createThreadTime } from './thread-time.ts';
 import { abandonTurn, composeTurn, findBeyond } from './turn-order.ts';
 import { isHeld, TurnCrashes } from './turn-repeats.ts';
 
@@ -58,7 +57,7 @@ export class ThreadDrive {
       onBroken: (why) => void this.end('crashed', why),
       onTooLarge: (why) => void this.end('failed', why),
     });
-    this.#time = createThreadTime(rooms, row, (why) => void this.end('timeout', why));
+    this.#time = rooms.times.open(row, (why) => void this.end('timeout', why));
   }
 
   /** Resolves when it has ended, or was left. Never rejects. */

@@ -2,15 +2,19 @@ import { definedOnly, type DataOf, type ThreadEnding } from '@caisson/protocol';
 import { isRefusal, type Ledger } from '../ledger/index.ts';
 import { persist } from './persist.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
-import { forgetThreadTime } from './thread-time.ts';
+import type { ThreadTimes } from './thread-time.ts';
 
 const MAX_DETAIL = 8192;
 /** Each refusal is of a question that was closed meanwhile. */
 const MAX_TRIES = 100;
 
+export interface RecordRooms extends ThreadRooms {
+  readonly times: ThreadTimes;
+}
+
 /** Records the ending, and closes what was asked. False when the thread had ended before (RE8). */
 export async function recordEnding(
-  rooms: ThreadRooms,
+  rooms: RecordRooms,
   threadId: string,
   status: ThreadEnding,
   detail: string | undefined,
@@ -30,7 +34,7 @@ export async function recordEnding(
     const events = [...closeQuestions(ledger, threadId), { type: 'thread.ended' as const, data: ending }];
     try {
       await persist(rooms, signal, () => recorder.of(threadId).appendAll(events, 0));
-      forgetThreadTime(rooms, threadId);
+      rooms.times.forget(threadId);
       return true;
     } catch (error) {
       if (!isRefusal(error) || tries === MAX_TRIES) throw error; // it was answered or ended meanwhile: look again

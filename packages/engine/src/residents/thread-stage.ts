@@ -33,7 +33,8 @@ export type Stage = ReturnType<typeof openStage>;
 /** What all hosts of a stage share. */
 function openProject(workflows: Record<string, Workflow>, settings: ThreadSettings, clock: Clock) {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-threads-'));
-  const ledger = openLedger(join(folder, 'ledger.db'));
+  const file = join(folder, 'ledger.db');
+  const ledger = openLedger(file);
   const requests: DispatchRequest[] = [];
   const cancelled: string[] = [];
   /** Of each run, before its id. */
@@ -51,7 +52,20 @@ function openProject(workflows: Record<string, Workflow>, settings: ThreadSettin
     rmSync(folder, { recursive: true });
   });
   return {
-    ...{ workflows, settings, clock, ledger, requests, cancelled, reply, warnings, hosts, outage, accepting },
+    ...{
+      workflows,
+      settings,
+      clock,
+      file,
+      ledger,
+      requests,
+      cancelled,
+      reply,
+      warnings,
+      hosts,
+      outage,
+      accepting,
+    },
     async endRun(runId: string, type: 'dispatch.finished' | 'dispatch.cancelled' = 'dispatch.finished') {
       await recordOf(runId).append(type, SAMPLE_DATA[type], { attempt: 0 });
     },

@@ -1,45 +1,77 @@
 /**
  * The time of a thread that counts for its timeout: while a host drives it, by a clock that does not jump. Not while it only
- * sleeps or asks a person, while its key cannot work, and while there is no daemon. What is left is kept beside the ledger.
+ * sleeps or asks a person, while its key cannot work and no run of its own goes on, and while there is no daemon. What is left is
+ * kept beside the ledger: of all threads together, a moment after it changed, so that threads that pause often cost one commit.
  */
 import type { ThreadRow } from '@caisson/protocol';
 import { CountedTime } from './counted-time.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 
 const SPACE = 'thread-time-left';
+const WRITE_MS = 1000;
 
-type Rooms = Pick<ThreadRooms, 'clock' | 'ledger' | 'warn'>;
+export type TimeRooms = Pick<ThreadRooms, 'clock' | 'ledger' | 'warn'>;
 
-export function createThreadTime(rooms: Rooms, row: ThreadRow, onOver: (why: string) => void): CountedTime {
-  const { ledger, clock } = rooms;
-  const { threadId, timeoutMs } = row;
-  const onCounted = (leftMs: number): void =>
-    tryToKeep(rooms, threadId, () => ledger.kv.set(SPACE, threadId, leftMs));
-  return new CountedTime(clock, findLeftMs(rooms, row), {
-    onOver: () => onOver(`its time of ${timeoutMs} ms is over`),
-    onCounted,
-  });
-}
+export class ThreadTimes {
+  readonly #rooms: TimeRooms;
+  /** What is left of each, and null of those that have ended, where it is not written yet. */
+  readonly #changed = new Map<string, number | null>();
+  #cancelWrite: (() => void) | null = null;
 
-/** Of a thread that has ended. */
-export function forgetThreadTime(rooms: Rooms, threadId: string): void {
-  tryToKeep(rooms, threadId, () => rooms.ledger.kv.delete(SPACE, threadId));
-}
+  constructor(rooms: TimeRooms) {
+    this.#rooms = rooms;
+  }
 
-/** A thread whose host was killed before it kept anything has used the time up to its last event. */
-function findLeftMs({ ledger }: Rooms, row: ThreadRow): number {
-  const { threadId, timeoutMs, startedAt, pausedMs = 0, pausedSince } = row;
-  const kept = ledger.kv.get(SPACE, threadId);
-  if (typeof kept === 'number') return kept;
-  const until = pausedSince ?? ledger.read({ runId: threadId }).at(-1)?.at;
-  if (startedAt === undefined || until === undefined) return timeoutMs;
-  return timeoutMs - Math.max(0, Date.parse(until) - Date.parse(startedAt) - pausedMs);
-}
+  /** Of a thread that a host begins to drive. */
+  open(row: ThreadRow, onOver: (why: string) => void): CountedTime {
+    const { threadId, timeoutMs } = row;
+    return new CountedTime(this.#rooms.clock, this.#findLeftMs(row), {
+      onOver: () => onOver(`its time of ${timeoutMs} ms is over`),
+      onCounted: (leftMs) => this.#set(threadId, leftMs),
+    });
+  }
 
-function tryToKeep({ warn }: Rooms, threadId: string, keep: () => unknown): void {
-  try {
-    keep();
-  } catch (error) {
-    warn(`what is left of the time of ${threadId} is not kept: ${(error as Error).message}`);
+  /** Of a thread that has ended. */
+  forget(threadId: string): void {
+    this.#set(threadId, null);
+  }
+
+  /** Resolves when everything is written, or cannot be. */
+  async stop(): Promise<void> {
+    if (this.#changed.size > 0) await this.#write();
+  }
+
+  #set(threadId: string, leftMs: number | null): void {
+    this.#changed.set(threadId, leftMs);
+    this.#cancelWrite ??= this.#rooms.clock.setTimer(WRITE_MS, () => void this.#write());
+  }
+
+  /** What cannot be written is written with the next change. Never rejects. */
+  async #write(): Promise<void> {
+    this.#cancelWrite?.();
+    this.#cancelWrite = null;
+    const { ledger, warn } = this.#rooms;
+    try {
+      await ledger.whenFree(() => {
+        ledger.alone(() => {
+          for (const [threadId, leftMs] of this.#changed)
+            if (leftMs === null) ledger.kv.delete(SPACE, threadId);
+            else ledger.kv.set(SPACE, threadId, leftMs);
+        });
+        this.#changed.clear();
+      });
+    } catch (error) {
+      warn(`what is left of the time of threads is not kept: ${(error as Error).message}`);
+    }
+  }
+
+  /** A thread whose host was killed before it kept anything has used the time up to its last event. */
+  #findLeftMs({ threadId, timeoutMs, startedAt, pausedMs = 0, pausedSince }: ThreadRow): number {
+    const { ledger } = this.#rooms;
+    const kept = this.#changed.get(threadId) ?? ledger.kv.get(SPACE, threadId);
+    if (typeof kept === 'number') return kept;
+    const until = pausedSince ?? ledger.read({ runId: threadId }).at(-1)?.at;
+    if (startedAt === undefined || until === undefined) return timeoutMs;
+    return timeoutMs - Math.max(0, Date.parse(until) - Date.parse(startedAt) - pausedMs);
   }
 }

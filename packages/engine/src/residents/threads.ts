@@ -17,11 +17,11 @@ import { showThread } from './thread-history.ts';
 import { recordEnding } from './thread-records.ts';
 import { keyOfWorkflow } from './plans.ts';
 import type { ThreadRooms, ThreadSettings } from './thread-rooms.ts';
-import { ACTIVE, readPlaces, type WorkflowPlaces } from './workflow-places.ts';
+import { ThreadTimes } from './thread-time.ts';
+import { listLivingWorkflows, readPlaces, type WorkflowPlaces } from './workflow-places.ts';
 
 /** For what is computed when the host ends. */
 const FINISH_MS = 10_000;
-const LIVING: readonly ThreadStatus[] = ['queued', ...ACTIVE];
 
 /** `recoverThreadsForWorker` is called once before anything else: it goes on with what an earlier host left. */
 export function createThreads(rooms: ThreadRooms): Threads & ThreadCounts {
@@ -49,7 +49,7 @@ class LedgerThreads implements Threads, ThreadCounts {
     const watch = createEventWatch(rooms, (error) =>
       rooms.warn(`threads wait to learn of endings: ${error.message}`),
     );
-    this.#rooms = { ...rooms, alarms: createAlarms(rooms.clock), watch };
+    this.#rooms = { ...rooms, alarms: createAlarms(rooms.clock), watch, times: new ThreadTimes(rooms) };
     this.#idle = new IdleWatch(rooms.clock, (threadId) => this.#park(threadId));
   }
 
@@ -86,7 +86,7 @@ class LedgerThreads implements Threads, ThreadCounts {
   }
 
   async recoverThreadsForWorker(workflow?: string): Promise<void> {
-    const workflows = workflow === undefined ? this.#listWorkflows() : [workflow];
+    const workflows = workflow === undefined ? listLivingWorkflows(this.#rooms.ledger) : [workflow];
     await Promise.all(workflows.map((name) => this.#turns.run(name, () => this.#recover(name))));
   }
 
@@ -101,6 +101,7 @@ class LedgerThreads implements Threads, ThreadCounts {
     this.#rooms.alarms.stop();
     this.#rooms.watch.stop();
     await Promise.all([...this.#runs, this.#turns.settle()]);
+    await this.#rooms.times.stop();
   }
 
   async #start(start: ThreadStart): Promise<Started> {
@@ -212,11 +213,6 @@ class LedgerThreads implements Threads, ThreadCounts {
       .catch((error: unknown) =>
         this.#rooms.warn(`threads of ${workflow} wait: ${(error as Error).message}`),
       );
-  }
-
-  #listWorkflows(): string[] {
-    const living = this.#rooms.ledger.threads({ status: LIVING });
-    return [...new Set(living.map(({ workflow }) => workflow))];
   }
 
   #lookIdle(drive: ThreadDrive): void {

@@ -53,6 +53,26 @@ test('a signal, and the ending of a run, for the one broken file of a group are 
   ]);
 });
 
+test('each ending of a run that no sense can take is a drop of its own', async () => {
+  const { residents, advance, ledger, recorder, starter } = await openResidents({
+    script: (guest) => guest.ready({ a: 'Unexpected token' }),
+    senses: (root) => [senseIn(root, 'a', onError)],
+  });
+  const runs = [1, 2, 3].map((each) => `run_0000000000000000000${each}`);
+  for (const runId of runs) {
+    const record = recorder.of(runId);
+    await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'], { attempt: 0 });
+    await record.append('dispatch.failed', SAMPLE_DATA['dispatch.failed'], { attempt: 1 });
+  }
+  while (starter.guests.length === 0) await settle();
+  await advance(50);
+  await advance(COMPUTE_MS);
+  await residents.stop();
+  await recorder.flush();
+  const drops = ledger.read({ types: ['signal.dropped'] }).map(({ data }) => [data.endedRun, data.count]);
+  expect(drops).toEqual(runs.map((runId) => [runId, 1]));
+});
+
 test('a sense that is moved to another group takes its compute along while the worker of the old one starts', async () => {
   const { residents, root, settings, starter, advance } = await openResidents({
     senses: (folder) => [senseIn(folder, 'a', { group: 'one' })],

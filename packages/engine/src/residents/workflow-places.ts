@@ -8,6 +8,12 @@ export interface WorkflowPlaces {
 }
 
 export const ACTIVE: readonly ThreadStatus[] = ['running', 'waiting'];
+const LIVING: readonly ThreadStatus[] = ['queued', ...ACTIVE];
+
+/** Those that have threads. */
+export function listLivingWorkflows(ledger: Ledger): string[] {
+  return [...new Set(ledger.threads({ status: LIVING }).map(({ workflow }) => workflow))];
+}
 
 export function readPlaces(ledger: Ledger, workflow: string): WorkflowPlaces {
   const ids = (status: readonly ThreadStatus[]): Set<string> =>
