@@ -6,7 +6,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, until } from './project.ts';
 
 const LOCKED_MS = 6000;
-/** A client takes a daemon for silent after three seconds. */
+const FREE_MS = 2000;
+/** A client takes a daemon for silent after three seconds; what it takes without a lock, on this machine now, comes to that. */
 const MOST_MS = 3000;
 
 it('a daemon whose ledger is locked answers, shows what happens, and takes an order that waits for the lock', async () => {
@@ -16,7 +17,7 @@ it('a daemon whose ledger is locked answers, shows what happens, and takes an or
   onTestFinished(() => void process.kill(pid, 'SIGKILL'));
   const start = async (seconds: number): Promise<string> =>
     (await project.caisson('run', '--detach', '--', 'sleep', `${seconds}`)).stdout.trim();
-  const [long, short] = [await start(300), await start(3)];
+  const [long, short] = [await start(300), await start(6)];
   const follower = project.start('logs', long, '-f', '-o', 'ndjson');
   const followed = finish(follower);
   let text = '';
@@ -27,29 +28,34 @@ it('a daemon whose ledger is locked answers, shows what happens, and takes an or
     return countBeats() > 0 && stdout.includes('"dispatch.started"');
   });
 
+  const answers: string[] = [];
+  const watch = async (forMs: number): Promise<{ status: number; withoutBeat: number }> => {
+    const endMs = performance.now() + forMs;
+    const longestMs = { status: 0, withoutBeat: 0 };
+    for (
+      let beats = countBeats(), beatMs = performance.now();
+      performance.now() < endMs;
+      beats = countBeats()
+    ) {
+      const startMs = performance.now();
+      const { code, stderr } = await project.caisson('status');
+      answers.push(`${code}${stderr}`);
+      longestMs.status = Math.max(longestMs.status, performance.now() - startMs);
+      longestMs.withoutBeat = Math.max(longestMs.withoutBeat, performance.now() - beatMs);
+      if (countBeats() > beats) beatMs = performance.now();
+    }
+    return longestMs;
+  };
+  const free = await watch(FREE_MS);
   const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
   onTestFinished(() => db.close());
   db.exec('BEGIN IMMEDIATE');
-  const endMs = performance.now() + LOCKED_MS;
   const ordered = finish(project.start('run', '-o', 'json', '--', 'true')); // and the short one ends: both wait for the lock
-  const answers: string[] = [];
-  const longestMs = { status: 0, withoutBeat: 0 };
-  for (
-    let beats = countBeats(), beatMs = performance.now();
-    performance.now() < endMs;
-    beats = countBeats()
-  ) {
-    const startMs = performance.now();
-    const { code, stderr } = await project.caisson('status');
-    answers.push(`${code}${stderr}`);
-    longestMs.status = Math.max(longestMs.status, performance.now() - startMs);
-    longestMs.withoutBeat = Math.max(longestMs.withoutBeat, performance.now() - beatMs);
-    if (countBeats() > beats) beatMs = performance.now();
-  }
+  const locked = await watch(LOCKED_MS);
   db.exec('ROLLBACK');
   expect(new Set(answers)).toEqual(new Set(['0']));
-  expect(longestMs.status).toBeLessThan(MOST_MS);
-  expect(longestMs.withoutBeat).toBeLessThan(MOST_MS);
+  expect(locked.status).toBeLessThan(MOST_MS + free.status);
+  expect(locked.withoutBeat).toBeLessThan(MOST_MS + free.withoutBeat);
   const { code, stdout } = await ordered;
   const { status, runId } = JSON.parse(stdout) as { status: string; runId: string };
   expect([code, status]).toEqual([0, 'done']);

@@ -108,7 +108,7 @@ describe('a daemon that is gone', { timeout: LIMIT_MS }, () => {
     const { failure } = await show(project, runId);
     expect([failure?.reason, failure?.detail]).toEqual([
       'lost',
-      expect.stringContaining('waits 1s for a daemon'),
+      expect.stringContaining('a worker waits at most 1s for a daemon (limits.adoptWithin)'),
     ]);
     await expectWhole(project, runId);
     expect((await project.caisson('diff', runId)).stdout).toContain('+begun');

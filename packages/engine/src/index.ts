@@ -67,7 +67,7 @@ export { NoDaemonError } from './daemon/index.ts';
 export { serveProject, type ServedProject } from './operations/serve-project.ts';
 export {
   closeFace,
-  END_HIDDEN,
+  END_UNSEEN_REMEDY,
   findDaemon,
   openFace,
   readDaemonMetrics,

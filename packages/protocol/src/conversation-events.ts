@@ -78,7 +78,7 @@ export const conversationEvents = {
     version: 1,
     durable: true,
     summary:
-      'A person or a program decided about work or about the daemon; recorded before it was done. With dispatch: who started this run.',
+      'A person or a program decided about work or about the daemon; recorded before it was done, where the ledger could record: orders that stop or reload are obeyed without it. With dispatch: who started this run.',
     data: z.object({
       /** The name of the token, `dashboard`, or the account whose command or program it was. */
       by: z.string(),

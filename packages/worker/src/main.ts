@@ -31,7 +31,7 @@ async function work(control: Control): Promise<void> {
 
 /** A host without a job for us ends, or ends us; there is nothing to report then. */
 async function awaitAssignment(control: Control): Promise<WorkerEnvironment> {
-  prepareLaunch({ viewComes: hasViewInJob() });
+  prepareLaunch({ isViewListed: hasViewInJob() });
   if (expectsNetwork()) warmNetwork();
   const assignment = await control.waitForAssignment().catch(() => process.exit(0));
   process.chdir(assignment.cwd);

@@ -1,4 +1,4 @@
-import { END_HIDDEN, findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/engine';
+import { END_UNSEEN_REMEDY, findDaemon, readDaemonMetrics, type DaemonStanding } from '@caisson/engine';
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -64,7 +64,7 @@ function format(standing: DaemonStanding, style: Style): Lines {
       ]
     : [
         `The daemon of this project does not answer (pid ${pid}).`,
-        standing.isHidden ? END_HIDDEN : `To end it: kill ${pid}`,
+        standing.isHidden ? END_UNSEEN_REMEDY : `To end it: kill ${pid}`,
       ];
 }
 

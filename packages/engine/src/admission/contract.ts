@@ -106,12 +106,12 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A run that is under way in this host. */
 export interface AttachOptions {
   /** Ends the wait for `ended`, which then rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
+/** A run that is under way in this host. */
 export interface RunHandle {
   readonly runId: string;
   /** The task's idempotency key already belonged to this run; nothing new was started. */

@@ -96,10 +96,15 @@ async function takeOver(
 }
 
 /** The worker claimed the folder when its host was gone. If another process was quicker, the agent works there all the same. */
-async function holdAdopted(rooms: DispatchRooms, { run, record }: ActiveRun, attempt: number): Promise<void> {
-  await holdFolder(rooms, run).catch(({ message }: Error) =>
-    record.keep('warning', { source: 'workspace', message }, { attempt }),
-  );
+async function holdAdopted(
+  rooms: DispatchRooms,
+  { run, record, leave }: ActiveRun,
+  attempt: number,
+): Promise<void> {
+  await holdFolder(rooms, run, leave.signal).catch(({ message }: Error) => {
+    leave.signal.throwIfAborted();
+    record.keep('warning', { source: 'workspace', message }, { attempt });
+  });
 }
 
 type Acceptance = DataOf<'dispatch.accepted'>;

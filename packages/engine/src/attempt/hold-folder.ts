@@ -9,11 +9,15 @@ import { PrepareFailure } from './prepare-failure.ts';
 const releases = new Map<string, () => void>();
 
 /** May be called again by another attempt of the same run. */
-export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedRun, 'runId'>): Promise<void> {
+export async function holdFolder(
+  rooms: DispatchRooms,
+  { runId }: Pick<AdmittedRun, 'runId'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { projectRoot, userState } = rooms.settings;
   const name = folderLease(projectRoot);
   const { ledger, hostId } = rooms;
-  if (!(await ledger.whenFree(() => ledger.leases.tryHold(name, runId, hostId))))
+  if (!(await ledger.whenFree(() => ledger.leases.tryHold(name, runId, hostId), signal)))
     throw inUse(ledger.leases.holderOf(name)?.holder);
   if (releases.has(runId)) return;
   const folder = (await rooms.workspaces.findTop({ projectRoot })) ?? projectRoot;

@@ -28,7 +28,11 @@ export async function place(
   const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
   const take = (): boolean =>
     !signal.aborted && ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
-  const tryTake = (): Promise<boolean> => ledger.whenFree(take);
+  const tryTake = (): Promise<boolean> =>
+    ledger.whenFree(take, signal).catch((error: unknown) => {
+      if (signal.aborted) return false;
+      throw error;
+    });
   if (await tryTake()) return 'placed';
   if (!signal.aborted) {
     const position = ledger.leases.positionOf(pool, run.runId, clock.wallMs());

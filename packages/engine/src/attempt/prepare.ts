@@ -103,7 +103,7 @@ async function prepareAll(
     overlay: await materialiseCapabilities(rooms, run, paths.overlay),
     inputs: await materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
   }));
-  if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
+  if (run.workspaceKind === 'in-place') await holdFolder(rooms, run, signal);
   const start = await failingAs('worker-failed', undefined, () =>
     findStart(rooms, run, conversation.resume === undefined ? null : earlier),
   );

@@ -1,6 +1,6 @@
 /**
- * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
- * event is durable; only then is anything cleaned up (D4), while evidence is signed and the branch is pushed.
+ * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed (D4); captures are in the store; the terminal
+ * event is durable; only then is anything cleaned up, while evidence is signed and the branch is pushed.
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {

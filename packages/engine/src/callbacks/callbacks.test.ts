@@ -1,9 +1,19 @@
 import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createManualClock, createStamp, type ManualClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
-import { createMemoryLedger, createRecorder, type Ledger, type NewEvent } from '../ledger/index.ts';
+import {
+  createMemoryLedger,
+  createRecorder,
+  openLedger,
+  type Ledger,
+  type NewEvent,
+} from '../ledger/index.ts';
+import { lockLedger } from '../ledger/fixtures/lock-ledger.ts';
 import { createCallbacks, type Callbacks, type CallbackEndpoint } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
@@ -195,4 +205,33 @@ it('a row that we did not sign is dropped and said: nothing is sent, and no secr
     ledger.kv.list('callback-outbox'),
     ledger.kv.list('callback-endpoints'),
   ]).toEqual([[], [], [], []]);
+});
+
+it('a host that stops waits for a locked ledger for two seconds only, and says nothing after that', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-callbacks-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const ledger = openLedger(join(folder, 'ledger.db'));
+  const unlock = { now: (): void => undefined };
+  onTestFinished(async () => {
+    unlock.now();
+    await ledger.close();
+  });
+  const { url, received } = await serve(() => {
+    unlock.now = lockLedger(ledger.file ?? '');
+    return 503; // that it has to be tried again cannot be kept now
+  });
+  const warnings: string[] = [];
+  const one = host(ledger, [{ url }], 'host_a', { onWarning: (message) => warnings.push(message) });
+  one.callbacks.open(RUN, []);
+  await one.record(ACCEPTED);
+  await one.record(FAILED);
+  while (received.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const timersBefore = one.clock.pendingTimers();
+  const stopped = one.callbacks.stop();
+  expect(one.clock.pendingTimers()).toBe(timersBefore + 1);
+  one.clock.advance(2000);
+  await stopped;
+  unlock.now();
+  await ledger.close();
+  expect(warnings).toEqual([]);
 });

@@ -55,7 +55,7 @@ export interface Callbacks {
   standings(runId: string): readonly CallbackStanding[];
   /** Waits until nothing is due any more, at most this long. */
   settle(limitMs: number): Promise<void>;
-  /** Aborts what is in flight; it stays in the outbox. Idempotent. */
+  /** Aborts what is in flight; it stays in the outbox. A locked ledger delays it for two seconds at most. Idempotent. */
   stop(): Promise<void>;
 }
 

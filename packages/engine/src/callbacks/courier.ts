@@ -1,17 +1,21 @@
 /** Carries deliveries from the outbox to their endpoints: claims, tries, waits, tries again, concludes. */
-import { backoffMs, pause } from '../platform/index.ts';
+import { backoffMs, pause, withinMs } from '../platform/index.ts';
 import type { CallbackLimits, CallbacksOptions } from './contract.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import { post, type PostOutcome } from './post.ts';
 import { describeUrl, signCallback } from './sign.ts';
 
 const LIMITS: CallbackLimits = { tryMs: 5000, maxTries: 6, maxAgeMs: 86_400_000, backoffBaseMs: 1000 };
+/** So long a host that stops waits for what it still records: the next one finds the claim of a dead host, and goes on. */
+const LAST_WRITES_MS = 2000;
 
 export class Courier {
   readonly #options: CallbacksOptions;
   readonly #limits: CallbackLimits;
   readonly #outbox: Outbox;
   readonly #stop = new AbortController();
+  /** Ends the waits for a locked ledger, too. */
+  readonly #over = new AbortController();
   /** Deliveries that this host sends or waits to send. */
   readonly #inHand = new Map<string, Promise<void>>();
 
@@ -24,14 +28,19 @@ export class Courier {
   take(id: string): void {
     if (this.#inHand.has(id) || this.#stop.signal.aborted) return;
     const work = this.#carry(id)
-      .catch((error: unknown) => this.#options.warn(`callback ${id}: ${(error as Error).message}`))
+      .catch((error: unknown) => this.#report(id, error))
       .finally(() => this.#inHand.delete(id));
     this.#inHand.set(id, work);
+  }
+
+  #report(id: string, error: unknown): void {
+    if (!this.#over.signal.aborted) this.#options.warn(`callback ${id}: ${(error as Error).message}`);
   }
 
   /** Tries until it is delivered, failed for good, or this host stops. */
   async #carry(id: string): Promise<void> {
     const { hostId, ledger } = this.#options;
+    const { leases } = ledger;
     if (!(await this.#claim(id))) return;
     try {
       for (let delivery = this.#outbox.get(id); delivery !== null; delivery = this.#outbox.get(id)) {
@@ -41,7 +50,7 @@ export class Courier {
         if (this.#stop.signal.aborted) return;
       }
     } finally {
-      await ledger.whenFree(() => ledger.leases.free(claimOf(id), hostId));
+      await ledger.whenFree(() => leases.free(claimOf(id), hostId), this.#over.signal);
     }
   }
 
@@ -49,14 +58,15 @@ export class Courier {
   async #claim(id: string): Promise<boolean> {
     const { hostId, isHostAlive, ledger } = this.#options;
     const { leases, whenFree } = ledger;
+    const { signal } = this.#stop;
     const tryHold = (): boolean => leases.tryHold(claimOf(id), hostId, hostId);
-    if (await whenFree(tryHold)) return true;
+    if (await whenFree(tryHold, signal)) return true;
     const holder = leases.holderOf(claimOf(id));
     if (holder !== null && (await isHostAlive(holder.hostId))) return false;
     return await whenFree(() => {
       if (holder !== null) leases.free(claimOf(id), holder.holder);
       return tryHold();
-    });
+    }, signal);
   }
 
   async #attempt(delivery: Delivery): Promise<PostOutcome> {
@@ -109,7 +119,7 @@ export class Courier {
     if (isLast) return this.#conclude(delivery, 'callback.failed', { detail: outcome.detail, tries });
     const delayMs = backoffMs(tries - 1, { baseMs: this.#limits.backoffBaseMs });
     const next = { ...delivery, tries, dueAtMs: nowMs + delayMs, problem: outcome.detail };
-    await this.#options.ledger.whenFree(() => this.#outbox.put(next));
+    await this.#options.ledger.whenFree(() => this.#outbox.put(next), this.#over.signal);
   }
 
   /** C2: the event first, then the row; in between, the id of the event prevents a second one. */
@@ -126,7 +136,7 @@ export class Courier {
         { url: describeUrl(endpoint.url), event, ...data },
         { attempt, id: `callback:${delivery.id}` },
       );
-    await this.#options.ledger.whenFree(() => this.#outbox.remove(delivery.id));
+    await this.#options.ledger.whenFree(() => this.#outbox.remove(delivery.id), this.#over.signal);
   }
 
   async #pauseUntil(dueAtMs: number): Promise<void> {
@@ -152,7 +162,8 @@ export class Courier {
 
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all(this.#inHand.values());
+    await withinMs(this.#options.clock, LAST_WRITES_MS, Promise.all(this.#inHand.values()));
+    this.#over.abort();
   }
 }
 

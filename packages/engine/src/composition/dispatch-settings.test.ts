@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createProject } from '../../../../tests/e2e/project.ts';
 import { createDispatchSettings } from './dispatch-settings.ts';
 import { loadConfig } from './trusted-config.ts';
+
+// Callers that come together come in one moment, however long a busy machine takes for them.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
 
 test('callers of one host that come together share one list of the private paths, and other projects have their own', async () => {
   const { root, env } = createProject();

@@ -140,7 +140,8 @@ async function sendUnsent(url: string, ledger: Ledger, signal: AbortSignal): Pro
     });
     if (outcome.kind === 'cut') return 'did not answer before this process ended';
     if (outcome.kind === 'refused') return outcome.detail;
-    await ledger.whenFree(() => ledger.kv.set('witness', cursorOf(url), last.seal.chain?.number ?? 0));
+    const count = last.seal.chain?.number ?? 0;
+    await ledger.whenFree(() => ledger.kv.set('witness', cursorOf(url), count), signal);
   }
 }
 

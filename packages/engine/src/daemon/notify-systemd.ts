@@ -5,7 +5,17 @@ const PERL = '/usr/bin/perl';
 const SYSTEMD_NOTIFY = '/usr/bin/systemd-notify';
 const NOTIFY_LIMIT_MS = 5000;
 const MAX_RESTARTS = 5;
+/** So many within this time: who kills it does not stop. */
+const RESTARTS_WITHIN_MS = 600_000;
 const ALIVE: readonly string[] = ['WATCHDOG=1'];
+
+/** What sends: the first of them that is there. */
+interface Programs {
+  readonly perl: string;
+  readonly notify: string;
+}
+
+const PROGRAMS: Programs = { perl: PERL, notify: SYSTEMD_NOTIFY };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,8 +33,9 @@ export interface SystemdNotifier {
 export async function startSystemdNotifier(
   env: Environment,
   warn: (message: string) => void,
+  programs = PROGRAMS,
 ): Promise<SystemdNotifier> {
-  const sender = await findSender(env['NOTIFY_SOCKET'] ?? '', warn);
+  const sender = await findSender({ address: env['NOTIFY_SOCKET'] ?? '', programs, warn });
   return {
     ready: () => sender.send(['READY=1']),
     reloading: () => sender.send(['RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`]),
@@ -50,41 +61,47 @@ interface Sender {
 
 const NOBODY: Sender = { send: () => undefined, stop: () => Promise.resolve() };
 
-async function findSender(address: string, warn: (message: string) => void): Promise<Sender> {
-  if (!/^[/@]/.test(address)) return NOBODY;
-  if (isExecutable(PERL)) return await createLastingSender(address, warn);
-  return findOtherSender(address, 'there is no /usr/bin/perl', warn);
+interface Receiver {
+  readonly address: string;
+  readonly programs: Programs;
+  warn(message: string): void;
 }
 
-function findOtherSender(address: string, why: string, warn: (message: string) => void): Sender {
-  if (isExecutable(SYSTEMD_NOTIFY)) return createNotifySender(address, warn);
-  warn(`systemd gets no notices: ${why}, and no /usr/bin/systemd-notify`);
+async function findSender(to: Receiver): Promise<Sender> {
+  const { perl } = to.programs;
+  if (!/^[/@]/.test(to.address)) return NOBODY;
+  return isExecutable(perl) ? await createLastingSender(to) : findOtherSender(to, `there is no ${perl}`);
+}
+
+function findOtherSender(to: Receiver, why: string): Sender {
+  const { notify } = to.programs;
+  if (isExecutable(notify)) return createNotifySender(to);
+  to.warn(`systemd gets no notices: ${why}, and there is no ${notify}`);
   return NOBODY;
 }
 
 /** If the program behind it is killed, it is started again: systemd kills a daemon that does not report. */
-async function createLastingSender(address: string, warn: (message: string) => void): Promise<Sender> {
+async function createLastingSender(to: Receiver): Promise<Sender> {
   let isStopping = false;
-  let restarts = 0;
+  let restartsMs: readonly number[] = [];
   let standing: readonly string[] | null = null;
   let current: Sender = NOBODY;
   let change: Promise<void> = Promise.resolve();
   const start = async (): Promise<void> => {
-    const sender = await startDatagramSender(PERL, address);
+    const sender = await startDatagramSender(to.programs.perl, to.address);
     current = sender;
     void sender.ended.then(() => {
       if (!isStopping) change = replace();
     });
   };
   const replace = async (): Promise<void> => {
-    restarts += 1;
-    const isGone =
-      restarts > MAX_RESTARTS ||
-      (await start().then(
-        () => false,
-        () => true,
-      ));
-    if (isGone) current = findOtherSender(address, 'the program that sends them was killed too often', warn);
+    const nowMs = performance.now();
+    restartsMs = [...restartsMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS), nowMs];
+    const problem =
+      restartsMs.length > MAX_RESTARTS
+        ? 'the program that sends them was killed too often'
+        : await start().then(() => null, describeFailedStart);
+    if (problem !== null) current = findOtherSender(to, problem);
     for (const lines of [standing, ALIVE]) if (lines !== null) current.send(lines); // what was lost with it
   };
   await start();
@@ -101,12 +118,16 @@ async function createLastingSender(address: string, warn: (message: string) => v
   };
 }
 
+function describeFailedStart(error: unknown): string {
+  return `the program that sends them could not be started again: ${(error as Error).message}`;
+}
+
 /** One process a notice, one after the other. */
-function createNotifySender(address: string, warn: (message: string) => void): Sender {
+function createNotifySender({ address, programs, warn }: Receiver): Sender {
   let last: Promise<unknown> = Promise.resolve();
   const sendOne = async (lines: readonly string[]): Promise<void> => {
     await runBounded({
-      file: SYSTEMD_NOTIFY,
+      file: programs.notify,
       args: lines,
       env: { NOTIFY_SOCKET: address },
       timeoutMs: NOTIFY_LIMIT_MS,

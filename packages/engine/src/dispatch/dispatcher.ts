@@ -57,10 +57,8 @@ export function createDispatcher(ownRooms: DispatchRooms): Dispatcher {
     rooms: DispatchRooms,
     drive: (entry: ActiveRun) => Promise<void>,
   ): RunHandle => {
-    const entry = describeActiveRun({
-      ...{ run: { runId }, record, epoch, closing: closing.signal },
-      ...{ isAdopting: epoch > FIRST_EPOCH, acceptedMs: rooms.clock.monotonicMs() },
-    });
+    const driven = { record, epoch, isAdopting: epoch > FIRST_EPOCH, closing: closing.signal };
+    const entry = describeActiveRun({ run: { runId }, ...driven, acceptedMs: rooms.clock.monotonicMs() });
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry, () => drive(entry)).finally(() => {
       active.delete(runId);

@@ -6,7 +6,8 @@
  * F3  All but the pages and the exchange of a link needs a token. Only digests of tokens are kept; comparing takes the same time for all.
  *     An answer that is under way ends with its token.
  * F4  What changes something is JSON with a header that no form can send, needs the scope of its operation, and is recorded
- *     with who asked before it is done. A locked ledger delays the order to end or to reload for a second at most.
+ *     with who asked before it is done. The order to end or to reload waits for its record for a second at most, and is obeyed
+ *     although the ledger can record nothing (locked, full, failing, read-only); any other failure to record refuses it.
  * F5  Beyond the loopback address there is only TLS, and without a certificate nothing. No project's file opens a port.
  * F6  On the loopback address only programs of this account are answered, whatever they show: a port of ours can be another
  *     account's once we are gone, and what was sent there is worth nothing here.

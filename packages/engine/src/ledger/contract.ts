@@ -236,9 +236,10 @@ export interface Ledger {
   alone<T>(work: () => T): T;
   /**
    * Carries out `work`, which writes leases or values, as soon as no other process has the lock: meanwhile the event loop is
-   * free. It may be begun more than once. Throws LedgerBusyError after as long as an append waits.
+   * free. It may be begun more than once. Throws LedgerBusyError after as long as an append waits. An abort rejects with its
+   * reason at once, and nothing is written after it.
    */
-  whenFree<T>(work: () => T): Promise<T>;
+  whenFree<T>(work: () => T, signal?: AbortSignal): Promise<T>;
   /** Calls back, coalesced, after anything was committed. A throwing callback never disturbs the ledger. */
   watch(onChange: (change: LedgerChange) => void): () => void;
   /** Waits for what is in flight, then closes the file. Idempotent. */

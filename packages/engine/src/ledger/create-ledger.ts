@@ -12,7 +12,6 @@ import type {
   StoredOf,
 } from './contract.ts';
 import type { Commits, Recorded } from './commits.ts';
-import { Draft } from './draft.ts';
 import type { EndingSigner } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent, type EventRecord } from './event-record.ts';
@@ -21,20 +20,17 @@ import { GroupCommit } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
-import { project } from './project.ts';
 import { createEventIds } from './event-ids.ts';
 import { pageRunInTurns, readRecords, readRunInTurns, walkPages, type RunCursor } from './read-chain.ts';
+import { rebuild } from './rebuild.ts';
 import { searchRuns } from './search-runs.ts';
 import type { BeforeMigration, Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
 import { verifyAll, verifyRun } from './verify.ts';
-import { walkAll } from './walk-all.ts';
-import { createWhenFree } from './when-free.ts';
+import { createFreeWrites } from './when-free.ts';
 
 /** A walk through the runs reads so many at once. */
 const RUNS_PAGE = 256;
-/** So many events are replayed before their rows are written. */
-const REBUILT_AT_ONCE = 4096;
 
 export interface LedgerOptions {
   readonly createEventId?: () => string;
@@ -58,8 +54,9 @@ export function createLedger(
   const commits = openCommits(isChanged);
   let closing: Promise<void> | null = null;
   const demandOpen = () => {
-    if (closing !== null) throw new LedgerClosedError(storage.file);
+    if (closing !== null && !freeWrites.isWriting()) throw new LedgerClosedError(storage.file);
   };
+  const freeWrites = createFreeWrites(storage, demandOpen, options.patienceMs);
   const { reading, writing, writingWorking, alone } = createTransactions(storage, demandOpen, isChanged);
 
   return {
@@ -91,13 +88,13 @@ export function createLedger(
     leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
     alone,
-    whenFree: createWhenFree(storage, options.patienceMs),
+    whenFree: freeWrites.whenFree,
     watch(onChange: (change: LedgerChange) => void) {
       demandOpen();
       return listeners.add(onChange);
     },
     close() {
-      closing ??= commits.drain().then(() => {
+      closing ??= Promise.all([commits.drain(), freeWrites.drain()]).then(() => {
         listeners.clear();
         storage.close();
       });
@@ -234,17 +231,4 @@ function createTransactions(storage: Storage, demandOpen: () => void, isChanged:
       }
     });
   return { reading, writing, writingWorking, alone };
-}
-
-/** Forgets every row and replays all events, piece by piece; the truth itself is not touched (L7). */
-function rebuild(storage: Storage): void {
-  storage.clearProjections();
-  let draft = new Draft(storage);
-  for (const record of walkAll(storage, 0)) {
-    project(toStoredEvent(record), draft);
-    if (record.offset % REBUILT_AT_ONCE !== 0) continue;
-    storage.apply(draft);
-    draft = new Draft(storage);
-  }
-  storage.apply(draft);
 }

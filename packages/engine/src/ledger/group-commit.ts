@@ -15,7 +15,8 @@ import type { Storage } from './storage.ts';
 const MAX_CALLS_PER_COMMIT = 1024;
 /** How long an append keeps trying while other processes hold the lock, by default. */
 export const DEFAULT_PATIENCE_MS = 30_000;
-const LAST_PATIENCE_MS = 10_000;
+/** The same for a ledger that is being closed. */
+export const LAST_PATIENCE_MS = 10_000;
 
 interface Call {
   readonly events: readonly AdmittedEvent[];

@@ -87,7 +87,10 @@ export function answerVisits(rooms: VisitRooms): RequestListener {
     requireScope(visitor, scopeOfPath(path));
     const act = actOfControl(request.method, path);
     if (act === null) return answerControl(request, response);
-    void recordControl(engine, actorOf(visitor, request), act).then(() => answerControl(request, response));
+    void recordControl(engine, actorOf(visitor, request), act).then(
+      () => answerControl(request, response),
+      (error: unknown) => sendProblem(response, error),
+    );
   };
   return (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);

@@ -56,7 +56,9 @@ export async function openDaemonServer({
   const answerOwn: RequestListener = (request, response) => {
     const act = actOfControl(request.method, pathOf(request));
     if (act === null) return answerControl(request, response);
-    void recordControl(engine, clientOf(request), act).then(() => answerControl(request, response));
+    void recordControl(engine, clientOf(request), act, { isAlways: true }).then(() =>
+      answerControl(request, response),
+    );
   };
   const answerMcp: RequestListener = (request, response) =>
     mcp.answer(request, response, { owner: 'socket', scopes: ['admin'], actor: localActor() });

@@ -134,7 +134,7 @@ export function requireAnswer(standing: DaemonStanding): DaemonStatus {
 }
 
 /** Its pid is another process here, or none. */
-export const END_HIDDEN =
+export const END_UNSEEN_REMEDY =
   'Its process cannot be seen from here: end it where it was started, in its container for example.';
 
 /** Why a daemon that lives does not answer, and the remedy. */
@@ -145,7 +145,7 @@ export function describeSilent({
 }: Extract<DaemonStanding, { kind: 'silent' }>): DaemonSilentError {
   const { pid } = identity;
   const who = describeDaemon(identity);
-  const end = isHidden ? END_HIDDEN : `To end it: kill ${pid}.`;
+  const end = isHidden ? END_UNSEEN_REMEDY : `To end it: kill ${pid}.`;
   return isStopped
     ? new DaemonSilentError(`the daemon of this project is stopped (${who})`, {
         remedy: `Let it go on: kill -CONT ${pid}. Or replace it: caisson up -d --replace; its running agents go on.`,

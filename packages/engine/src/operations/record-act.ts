@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { BusTopic, definedOnly, type DispatchRequest } from '@caisson/protocol';
 import type { OperationName } from '../api/index.ts';
 import type { Engine } from '../engine.ts';
-import { isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
+import { isOutage, isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
 import { withinMs } from '../platform/index.ts';
 import { findOpenApproval } from './decide-approval.ts';
 import { resolveRunId } from './resolve-run-id.ts';
@@ -53,19 +53,31 @@ export async function recordAct(engine: Engine, actor: Actor, operation: Act, in
     await append(engine, actor, operation, input);
   } catch (error) {
     if (!STOPPING.has(operation) || !(error instanceof LedgerFullError)) throw error;
-    const message = `who asked for ${operation} could not be recorded: ${error.message}`;
-    engine.bus.emit(BusTopic.WARNING, { source: 'record', message });
+    warnUnrecorded(engine, operation, error);
   }
 }
 
-/** An order to the daemon itself is obeyed although it cannot be recorded, or not at once: nobody waits for a locked ledger to end it. */
-export async function recordControl(engine: Engine, actor: Actor, act: 'stop' | 'reload'): Promise<void> {
-  const recorded = recordAct(engine, actor, act, {}).catch((error: Error) =>
-    engine.bus.emit(BusTopic.WARNING, {
-      source: 'record',
-      message: `who asked to ${act} could not be recorded: ${error.message}`,
-    }),
-  );
+/** For what is done all the same. `what` names the order, or the run that was started. */
+export function warnUnrecorded({ bus }: Pick<Engine, 'bus'>, what: string, error: Error): void {
+  const message = `who asked for ${what} could not be recorded: ${error.message}`;
+  bus.emit(BusTopic.WARNING, { source: 'record', message });
+}
+
+/**
+ * An order to the daemon itself is obeyed although the ledger can record nothing now, or not at once: nobody waits for a locked
+ * ledger to end it. Every other failure refuses an order over TCP. The socket is this account's, which can also end the process
+ * by a signal: with `isAlways` nothing refuses it.
+ */
+export async function recordControl(
+  engine: Engine,
+  actor: Actor,
+  act: 'stop' | 'reload',
+  { isAlways = false } = {},
+): Promise<void> {
+  const recorded = recordAct(engine, actor, act, {}).catch((error: Error) => {
+    if (!isAlways && !isOutage(error)) throw error;
+    warnUnrecorded(engine, act, error);
+  });
   await withinMs(engine.clock, MAX_RECORD_MS, recorded);
 }
 

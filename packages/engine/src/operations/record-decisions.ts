@@ -1,7 +1,6 @@
-import { BusTopic } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import type { Engine } from '../engine.ts';
-import { recordAct, type Act, type Actor } from './record-act.ts';
+import { recordAct, warnUnrecorded, type Act, type Actor } from './record-act.ts';
 
 /** The same project for one whose decisions are recorded, and the runs that they start if they have a token or a name. */
 export function recordDecisions(caisson: Caisson, engine: Engine, actor: Actor): Caisson {
@@ -51,10 +50,7 @@ export async function recordStart(
 ): Promise<void> {
   const isNamed = actor.token !== undefined || actor.client !== undefined;
   if (!isNamed || isEarlier === true) return;
-  await recordAct(engine, actor, 'dispatch', { run: runId }).catch(({ message }: Error) =>
-    engine.bus.emit(BusTopic.WARNING, {
-      source: 'record',
-      message: `who asked for ${runId} could not be recorded: ${message}`,
-    }),
+  await recordAct(engine, actor, 'dispatch', { run: runId }).catch((error: Error) =>
+    warnUnrecorded(engine, runId, error),
   );
 }

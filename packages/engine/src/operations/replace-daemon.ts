@@ -11,7 +11,7 @@ import {
 } from '../daemon/index.ts';
 import { requireSafeListening } from '../face/index.ts';
 import {
-  END_HIDDEN,
+  END_UNSEEN_REMEDY,
   findDaemonOf,
   findInLedger,
   findPresence,
@@ -75,7 +75,7 @@ function signalDaemon(identity: DaemonIdentity, signal: NodeJS.Signals): void {
 
 function refuseHidden(identity: DaemonIdentity, what: string): DaemonNotReplacedError {
   return new DaemonNotReplacedError(`the daemon of this project ${what} (${describeDaemon(identity)})`, {
-    remedy: END_HIDDEN,
+    remedy: END_UNSEEN_REMEDY,
   });
 }
 

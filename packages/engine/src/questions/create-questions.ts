@@ -39,7 +39,7 @@ async function answerOnce<Handle>(
     await record(rooms, question, 'question.answered', { questionId, answer, continuedBy: runId });
     return handle;
   } finally {
-    ledger.leases.free(claim, runId);
+    await ledger.whenFree(() => ledger.leases.free(claim, runId));
   }
 }
 
@@ -82,12 +82,17 @@ function requireOpen(question: QuestionRow): QuestionRow {
 /** Q1. The claim of a host that died while it answered is replaced. */
 async function claimQuestion(rooms: QuestionRooms, question: QuestionRow, runId: string): Promise<string> {
   const { hostId } = rooms;
-  const { leases } = rooms.ledger;
+  const { leases, whenFree } = rooms.ledger;
   const claim = `answer:${question.questionId}`;
-  if (leases.tryHold(claim, runId, hostId)) return claim;
+  const tryHold = (): boolean => leases.tryHold(claim, runId, hostId);
+  if (await whenFree(tryHold)) return claim;
   const holder = leases.holderOf(claim);
-  if (holder !== null && !(await rooms.isHostAlive(holder.hostId))) leases.free(claim, holder.holder);
-  if (leases.tryHold(claim, runId, hostId)) return claim;
+  const isDead = holder !== null && !(await rooms.isHostAlive(holder.hostId));
+  const replace = (): boolean => {
+    if (isDead) leases.free(claim, holder.holder);
+    return tryHold();
+  };
+  if (await whenFree(replace)) return claim;
   throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
 }
 

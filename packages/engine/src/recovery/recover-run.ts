@@ -238,7 +238,8 @@ function findWait(events: readonly StoredEvent[], attempt: number): string {
 function whenLost({ attempt, data: { adoption } }: Launched, events: readonly StoredEvent[]): string {
   if (!hasStarted(events, attempt)) return 'before the agent was started';
   const waited =
-    adoption && `; its worker waits ${formatDuration(adoption.withinMs)} for a daemon (limits.adoptWithin)`;
+    adoption &&
+    `; a worker waits at most ${formatDuration(adoption.withinMs)} for a daemon (limits.adoptWithin)`;
   return `while the run was under way${waited ?? ''}`;
 }
 

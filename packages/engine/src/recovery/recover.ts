@@ -65,13 +65,13 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   const held: HeldHost[] = [];
   try {
     for (const host of dead)
-      if (holdHost(rooms, host, dead)) held.push({ host, tally: createTally(), isTried: false });
+      if (await holdHost(rooms, host, dead)) held.push({ host, tally: createTally(), isTried: false });
       else all.skipped.push(host);
     if (held.length > 0) await repairRefs();
     for (const each of held) await adoptRuns(recovery, each.host, startOn(each)); // R7
     for (const each of held) await recoverHost(recovery, each);
   } finally {
-    for (const each of held) releaseHost(recovery, each);
+    for (const each of held) await releaseHost(recovery, each);
   }
   for (const { tally } of held)
     for (const key of ['settled', 'adopted', 'adoptable'] as const) all[key].push(...tally[key]);
@@ -112,25 +112,35 @@ function withReserveOf({ rooms, hosts }: Recovery, host: string): DispatchRooms 
 }
 
 /** A failed recovery lets others try. If the ledger accepts nothing, the hold ends with this host. */
-function releaseHost({ rooms, adopt, backoff }: Recovery, { host, tally, isTried }: HeldHost): void {
+async function releaseHost(
+  { rooms: { ledger, hostId }, adopt, backoff }: Recovery,
+  { host, tally, isTried }: HeldHost,
+): Promise<void> {
   // A worker waits only for so long: who can adopt it tries again with the next check.
   const isUrgent = adopt !== null && tally.adoptable.length > 0;
   if (isTried && !isUrgent) backoff?.note(host, isSettled(tally));
   try {
-    rooms.ledger.leases.free(`recover:${host}`, rooms.hostId);
+    await ledger.whenFree(() => ledger.leases.free(`recover:${host}`, hostId));
   } catch (error) {
     if (!isOutage(error)) throw error;
   }
 }
 
 /** R1. The hold of a dead recoverer is replaced. */
-function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonly string[]): boolean {
+function holdHost(
+  { ledger, hostId }: DispatchRooms,
+  host: string,
+  dead: readonly string[],
+): Promise<boolean> {
+  const { leases, whenFree } = ledger;
   const name = `recover:${host}`;
-  if (ledger.leases.tryHold(name, hostId, hostId)) return true;
-  const holder = ledger.leases.holderOf(name)?.holder;
-  if (holder === undefined || !dead.includes(holder)) return false;
-  ledger.leases.free(name, holder);
-  return ledger.leases.tryHold(name, hostId, hostId);
+  return whenFree(() => {
+    if (leases.tryHold(name, hostId, hostId)) return true;
+    const holder = leases.holderOf(name)?.holder;
+    if (holder === undefined || !dead.includes(holder)) return false;
+    leases.free(name, holder);
+    return leases.tryHold(name, hostId, hostId);
+  });
 }
 
 interface Tally {
@@ -149,9 +159,11 @@ const createTally = (): Tally => ({ settled: [], adopted: [], adoptable: [], lef
  */
 async function recoverClaimed(recovery: Recovery, tally: Tally): Promise<void> {
   const { rooms, adopt } = recovery;
+  const { leases, whenFree } = rooms.ledger;
   if (adopt === null) return;
   await adoptRuns(recovery, rooms.hostId, tally);
-  for (const runId of await settleRuns(recovery, rooms.hostId, tally)) rooms.ledger.leases.release(runId);
+  const settled = await settleRuns(recovery, rooms.hostId, tally);
+  for (const runId of settled) await whenFree(() => leases.release(runId));
 }
 
 /** R7 */

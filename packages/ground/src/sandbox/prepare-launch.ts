@@ -6,14 +6,15 @@ import { prepareSystemView } from './system-view.ts';
 
 /**
  * Does what every launch needs and no launch changes, in a process that has nothing else to do yet. Called again, it does
- * only what is missing or too old by then. `viewComes`: another process lists the view of the system for this launch.
+ * only what is missing or too old by then. `isViewListed`: another process lists
+ * the view of the system for this launch, and this one need not.
  */
-export function prepareLaunch({ viewComes = false }: { readonly viewComes?: boolean } = {}): void {
+export function prepareLaunch({ isViewListed = false }: { readonly isViewListed?: boolean } = {}): void {
   try {
     launchHelper();
     highestInheritedFd();
     buildSeccompProgram();
-    if (!viewComes) prepareSystemView();
+    if (!isViewListed) prepareSystemView();
     listProcSwitches();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // the launch reports a failure

@@ -13,10 +13,8 @@ export function openWithThread(file: string, options: Options): { ledger: Ledger
   const turns = createTurnMemory();
   const { patienceMs, blocksMs, beforeMigration } = options;
   const inTurn = createMainTurns(turns);
-  const storage = openSqliteStorage(file, undefined, {
-    ...{ patienceMs, blocksMs, beforeMigration },
-    ...{ own, inTurn },
-  });
+  const waits = { patienceMs, blocksMs, inTurn };
+  const storage = openSqliteStorage(file, undefined, { ...waits, beforeMigration, own });
   let commits: ThreadCommits | undefined;
   const ledger = createLedger(storage, options, (onCommit) => {
     commits = new ThreadCommits(storage, onCommit, { ...options, own, turns });
