@@ -5,7 +5,7 @@ import type { Alarms } from './alarms.ts';
 import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { EventWatch } from './event-watch.ts';
 import { persist } from './persist.ts';
-import type { Result } from './plan-step.ts';
+import type { StepResult } from './plan-step.ts';
 import { parseRoleRun, toEndedRun } from './role-run.ts';
 import type { RecordRooms } from './thread-records.ts';
 import { composeRunGrant } from './workflow-grant.ts';
@@ -29,7 +29,7 @@ export async function carryOut(
   rooms: StepRooms,
   carried: Carried,
   signal: AbortSignal,
-): Promise<Result | null> {
+): Promise<StepResult | null> {
   const { step } = carried;
   switch (step.kind) {
     case 'sleep':
@@ -46,7 +46,11 @@ export async function carryOut(
   }
 }
 
-async function dispatchRun(rooms: StepRooms, carried: Carried, signal: AbortSignal): Promise<Result | null> {
+async function dispatchRun(
+  rooms: StepRooms,
+  carried: Carried,
+  signal: AbortSignal,
+): Promise<StepResult | null> {
   const { threadId, workflow, step, request } = carried;
   const [runId = ''] = step.runIds ?? [];
   if (rooms.ledger.run(runId) === null) {
@@ -109,7 +113,7 @@ async function awaitAnswer(
   { record }: Carried,
   questionId: string,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<StepResult> {
   const { ledger, watch } = rooms;
   const find = () => ledger.question(questionId);
   const deadlineAt = find()?.deadlineAt;

@@ -9,7 +9,7 @@ import { parseRoleRun } from './role-run.ts';
 const LONGEST_MS = 36_525 * 86_400_000;
 
 /** What carrying a step out came to; its place among the others is known when it is recorded. */
-export type Result = Pick<StepOutcome, 'ok' | 'value'>;
+export type StepResult = Pick<StepOutcome, 'ok' | 'value'>;
 
 interface StepPlace {
   readonly threadId: string;
@@ -23,7 +23,7 @@ export interface PlannedStep {
   /** Recorded with it. */
   readonly also: Parameters<RunRecord['appendAll']>[0];
   /** It is over at once. */
-  readonly outcome?: Result;
+  readonly outcome?: StepResult;
 }
 
 export function planStep(

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ResidentGrant, ResidentPlan, ResidentSettings } from './contract.ts';
 import { keyOfGroup } from './sense-entry.ts';
+import { shortDigest } from './short-digest.ts';
 import { readSources } from './source-files.ts';
 
 export interface ComposedPlan {
@@ -54,12 +55,12 @@ function joinGrants(one: ResidentGrant, other: ResidentGrant): ResidentGrant {
 async function finish(root: string, draft: Draft): Promise<ComposedPlan> {
   const sources = await Promise.all(draft.modules.map(({ file }) => readSources(root, file)));
   const byPath = new Map(sources.flat().map((source) => [source.path, source]));
-  const hash = createHash('sha256').update(JSON.stringify(draft));
+  const lines = [JSON.stringify(draft)];
   for (const [path, { content }] of [...byPath].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const digest = content === null ? 'none' : createHash('sha256').update(content).digest('hex');
-    hash.update(`\n${JSON.stringify(path)} ${digest}`);
+    lines.push(`${JSON.stringify(path)} ${digest}`);
   }
   const { key, kind, modules, grant, writable } = draft;
-  const digest = hash.digest().toString('base64url', 0, 18); // short, because each declared key keeps one
+  const digest = shortDigest(lines.join('\n'));
   return { plan: { key, kind, modules, grant, writable, digest }, files: [...byPath.keys()] };
 }

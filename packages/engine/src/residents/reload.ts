@@ -2,7 +2,6 @@
  * Makes what is configured, and what its files are, what runs. Only keys that changed are touched. Reloads are made one after
  * another; those that are asked for meanwhile become one.
  */
-import { createHash } from 'node:crypto';
 import { compilePattern } from '@caisson/policy';
 import { dirname, resolve } from 'node:path';
 import type { ResidentSettings, WorkerRuntime } from './contract.ts';
@@ -10,6 +9,7 @@ import { findBase, findInside, type FileInterest, type FileWatch } from './file-
 import { composePlans, keyOfWorkflow, type ComposedPlan } from './plans.ts';
 import { keyOfGroup } from './sense-entry.ts';
 import type { Senses } from './senses.ts';
+import { shortDigest } from './short-digest.ts';
 
 export interface ReloaderOptions {
   readonly projectRoot: string;
@@ -125,9 +125,7 @@ function describeAll(
   ]);
   return new Map(
     plans.map(({ plan: { key, digest } }) => {
-      const text = JSON.stringify([digest, settings.get(key)]);
-      // Short, because each declared key keeps one.
-      return [key, createHash('sha256').update(text).digest().toString('base64url', 0, 18)];
+      return [key, shortDigest(JSON.stringify([digest, settings.get(key)]))];
     }),
   );
 }

@@ -19,7 +19,7 @@ import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
-import { planStep, sizeOf, type Result } from './plan-step.ts';
+import { planStep, sizeOf, type StepResult } from './plan-step.ts';
 import type { LoadedStep } from './thread-history.ts';
 import type { StepLine } from './work.ts';
 
@@ -183,11 +183,11 @@ export class ThreadSteps {
       });
   }
 
-  async #settle(step: Step, result: Result): Promise<void> {
+  async #settle(step: Step, result: StepResult): Promise<void> {
     if (await this.#append([this.#endOf(step, result)])) this.#finish(step, result);
   }
 
-  #finish(step: Step, { ok, value }: Result): void {
+  #finish(step: Step, { ok, value }: StepResult): void {
     this.#bytes += sizeOf(value);
     if (this.#bytes > MAX_HISTORY_BYTES)
       return this.#listener.onTooLarge(
@@ -211,7 +211,7 @@ export class ThreadSteps {
     }
   }
 
-  #endOf({ data: { ordinal } }: Step, { ok, value }: Result) {
+  #endOf({ data: { ordinal } }: Step, { ok, value }: StepResult) {
     const data = { round: this.#round, ordinal, ok, value: value ?? null };
     return { type: 'thread.step-ended' as const, data };
   }

@@ -9,7 +9,7 @@ import type { StepOutcome } from '@caisson/protocol';
  * A role whose own code was changed, or takes longer than before, is not kept waiting for ever: after so long without a change
  * it gets what it waits for.
  */
-const HOLD_MS = 60_000;
+const LONGEST_WAIT_MS = 60_000;
 const { setTimeout: after, clearTimeout: cancel, setImmediate: inNextTurn } = globalThis; // as it is before the user's code could change it
 
 export interface Outcomes {
@@ -26,7 +26,7 @@ export interface Outcomes {
 
 export function createOutcomes(
   recorded: readonly { readonly ordinal: number; readonly outcome?: StepOutcome | undefined }[],
-  holdMs = HOLD_MS,
+  longestWaitMs = LONGEST_WAIT_MS,
 ): Outcomes {
   const known = new Map<number, StepOutcome>();
   for (const { ordinal, outcome } of recorded) if (outcome !== undefined) known.set(ordinal, outcome);
@@ -34,10 +34,10 @@ export function createOutcomes(
   const open = new Map<number, PromiseWithResolvers<StepOutcome>>();
   let [asked, given] = [0, 0];
   let isDue = false;
-  let held: NodeJS.Timeout | undefined;
+  let waiting: NodeJS.Timeout | undefined;
   const look = (): void => {
-    cancel(held);
-    held = undefined;
+    cancel(waiting);
+    waiting = undefined;
     if (!isDue) inNextTurn(release); // what the role does with the one before comes first
     isDue = true;
   };
@@ -47,7 +47,7 @@ export function createOutcomes(
     if (ordinal === undefined || outcome === undefined) return;
     if (placeOf(outcome) <= given && asked >= (outcome.asked ?? 0) && open.has(ordinal))
       give(ordinal, outcome);
-    else held ??= after(giveAny, holdMs);
+    else waiting ??= after(giveAny, longestWaitMs);
   };
   const giveAny = (): void => {
     const [ordinal, outcome] = findFirst(known, (each) => open.has(each)) ?? [];
@@ -77,7 +77,7 @@ export function createOutcomes(
     },
     isReplaying: () => replayed.size > 0,
     abort(why) {
-      cancel(held);
+      cancel(waiting);
       known.clear();
       for (const { reject } of open.values()) reject(why);
       open.clear();
