@@ -22,7 +22,6 @@ import { requireTrust } from './trusted-config.ts';
 export async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
   const engine = createEngine(live.current, cwd, { ...options, bus });
   const { unread = [] } = live.current;
-  for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
   if (unread.length === 0 && options.isDaemon !== true) await settleOrReport(engine, options);
   const beside = createBeside(engine);
   const caisson = createLibrary(engine, cwd, live, beside);
