@@ -477,12 +477,16 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
       expect.arrayContaining(['limits.timeout', 'budget.perDayUsd']),
     );
     expect(report.needsRestart).toEqual(['budget.perDayUsd']);
+    expect((await project.caisson('reload')).stdout).toBe(
+      'Nothing has changed.\nThe daemon goes on with its old values of: budget.perDayUsd.\n' +
+        'To use all of it: caisson up -d --replace; running agents go on.\n',
+    );
     project.write('caisson.yaml', 'limits: { timeout: soon }\n');
     expect(await project.caisson('reload')).toMatchObject({ code: 2 });
     expect((await project.caisson('status')).code).toBe(0);
     expect(await project.caisson('down')).toMatchObject({ code: 0 });
     const states = notices().filter((notice) => notice !== 'WATCHDOG=1');
-    const reloads = [1, 2, 3].flatMap(() => [
+    const reloads = [1, 2, 3, 4].flatMap(() => [
       expect.stringMatching(/^RELOADING=1\|MONOTONIC_USEC=\d+$/),
       'READY=1',
     ]);

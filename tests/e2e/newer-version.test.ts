@@ -63,7 +63,7 @@ it('a configuration of a newer version blocks work, and no reading', { timeout: 
     const { code, stdout, stderr } = await project.caisson(...argv);
     expect([code, stdout]).toEqual([0, expect.stringContaining(runId)]);
     for (const left of ['unknown key "future"', 'unknown key "naps" in limits', 'limits.timeout: '])
-      expect(stderr).toMatch(new RegExp(`note: left out here: .*${left}`));
+      expect(stderr).toMatch(new RegExp(`warning: left out here: .*${left}`));
   }
   for (const argv of [['run', '--', 'true'], ['gc']]) {
     const { code, stderr } = await project.caisson(...argv);

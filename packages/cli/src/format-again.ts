@@ -5,13 +5,20 @@ import type { DispatchResult } from '@caisson/protocol';
 export const INTERRUPTED = 'it was stopped because the process that carried it out was ended';
 
 /** Starts it again or, where an agent had begun, goes on from its work. */
-export function describeAgain({ runId, status, result, runtime, failure }: DispatchResult): string[] {
+export function describeAgain(run: DispatchResult): string[] {
+  const { runId, status, runtime, failure } = run;
   if (!isBroken(status)) return [];
-  const isResumed = status === 'interrupted' && result !== null && runtime !== 'command';
+  const isResumed = runtime !== 'command' && hasBegunAndStopped(run);
   return [
     ...(isResumed ? [`go on: caisson continue ${runId} "…"`] : []),
     `again: caisson retry ${runId}${needsOtherBranch(failure) ? ' --branch OTHER' : ''}`,
   ];
+}
+
+/** What a host left `lost` may have no result, and work all the same. */
+function hasBegunAndStopped({ status, result, failure, leftWork }: DispatchResult): boolean {
+  if (status === 'interrupted') return result !== null;
+  return failure?.reason === 'lost' && (result !== null || leftWork === true);
 }
 
 /** The remote has the branch that the run was to push: the same run would fail again (remote-cache.ts names the remedy). */

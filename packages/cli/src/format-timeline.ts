@@ -6,14 +6,11 @@ import { RESIDENT_WORDS } from './resident-words.ts';
 const MAX_UNREAD = 500;
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
-  let lastMs = Date.parse(events[0]?.at ?? '');
-  let elapsedMs = 0;
+  const elapsedAt = createElapsed(Date.parse(events[0]?.at ?? ''));
   const isRetried = events.some((event) => event.attempt > 1);
   const rows: { head: string; text: string; count: number }[] = [];
   for (const event of events) {
-    const nowMs = Date.parse(event.at);
-    elapsedMs += Math.max(0, nowMs - lastMs); // a clock that was set back is ignored
-    lastMs = nowMs;
+    const elapsedMs = elapsedAt(event);
     const attempt = isRetried && event.type === 'attempt.launched' ? ` number ${event.attempt}` : '';
     const text = `${recordedTypeOf(event)}${attempt}${describeEvent(event)}`;
     const last = rows.at(-1);
@@ -25,6 +22,24 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
     rows.push({ head: `${offset} s  ${String(event.seq).padStart(3)}`, text, count: 1 });
   }
   return rows.map(({ head, text, count }) => `${head}  ${text}${count === 1 ? '' : ` (${count} times)`}`);
+}
+
+/**
+ * The time since the first event. A clock that was set back is ignored. What a worker did before its next host adopted it is
+ * recorded after `run.adopted`, with its own, earlier time: that is no clock that was set back.
+ */
+function createElapsed(firstMs: number): (event: EventEnvelope) => number {
+  let lastMs = firstMs;
+  let elapsedMs = 0;
+  let aloneMs = Infinity;
+  return ({ type, at }) => {
+    const nowMs = Date.parse(at);
+    if (type === 'run.adopted') aloneMs = Math.min(lastMs, nowMs);
+    if (nowMs < lastMs && nowMs >= aloneMs) return elapsedMs - (lastMs - nowMs);
+    elapsedMs += Math.max(0, nowMs - lastMs);
+    lastMs = nowMs;
+    return elapsedMs;
+  };
 }
 
 /** What `show` cannot say anything about. */

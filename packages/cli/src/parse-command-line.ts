@@ -28,11 +28,22 @@ export function matchCommand(
   const [first = '', second] = words;
   const group = findGroup(first, rows).map(({ name }) => name);
   if (group.length > 0) throw unknownMember(first, second, group);
+  const meant = OTHER_WORDS[first];
+  if (meant !== undefined)
+    throw new LineProblem(`There is no command "${first}".`, { remedy: `For the daemon: caisson ${meant}.` });
   const nearest = findNearest(first, [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? name))]);
   throw new LineProblem(`There is no command "${first}".`, {
     remedy: nearest === null ? 'caisson --help lists them all.' : `Did you mean "caisson ${nearest}"?`,
   });
 }
+
+/** What other programs call it. */
+const OTHER_WORDS: Readonly<Partial<Record<string, string>>> = {
+  start: 'up -d',
+  stop: 'down',
+  restart: 'up -d --replace',
+  daemon: 'status',
+};
 
 /** The commands of two words that begin with this one. */
 export function findGroup(first: string, rows: readonly CommandRow[]): readonly CommandRow[] {

@@ -22,17 +22,21 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
   'telemetry',
 ]);
 
-/** Prints the host's warnings on stderr, from now until it is closed. */
-export function printWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
+/** Prints the host's warnings on stderr, from now until it is closed. `head` makes what each begins with. */
+export function printWarnings(
+  caisson: Pick<Caisson, 'bus'>,
+  output: Pick<Output, 'note'>,
+  head: () => string = () => '',
+): void {
   caisson.bus.on(BusTopic.WARNING, ({ source, message }) => {
-    if (isOfHost(source)) output.note(describeWarning(source, message));
+    if (isOfHost(source)) output.note(describeWarning(source, message, head()));
   });
 }
 
 /** The lines of a stack stay lines; each is below the first and indented, and so none of them can pass for another message. */
-export function describeWarning(source: string, message: string): Lines {
+export function describeWarning(source: string, message: string, head = ''): Lines {
   const [first = '', ...more] = textLines(message);
-  return [line`warning: ${source}: ${first}`, ...more.map((text) => line`  ${text}`)];
+  return [line`${head}warning: ${source}: ${first}`, ...more.map((text) => line`  ${text}`)];
 }
 
 export function isOfHost(source: string): boolean {

@@ -135,6 +135,9 @@ describe('the command line', () => {
     expect((await caisson(['docotr'])).err).toBe(
       'error: There is no command "docotr". Did you mean "caisson doctor"?\n',
     );
+    expect((await caisson(['restart'])).err).toBe(
+      'error: There is no command "restart". For the daemon: caisson up -d --replace.\n',
+    );
     expect((await caisson(['config', '--ouput', 'json'])).err).toBe(
       'error: caisson config has no option --ouput. Did you mean --output?\n',
     );

@@ -31,7 +31,7 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
   try {
     served = await serveProject({
       version: VERSION,
-      onNotice: (message) => output.note(`note: ${message}`),
+      onNotice: (message) => output.note(`${stamp()}note: ${message}`),
       ...definedOnly({ stateDir }),
     });
     report(served, output);
@@ -46,10 +46,10 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
 
 /** One line when it serves, and for each start and end of a run. */
 function report({ caisson, status }: ServedProject, output: Output): void {
-  printWarnings(caisson, output);
+  printWarnings(caisson, output, stamp);
   const { pid, projectRoot, socket, residents } = status();
   say(output, `Serving ${projectRoot} (pid ${pid}, ${socket}). To end it: Ctrl-C or caisson down.`);
-  for (const text of listBlocked(residents)) output.note(line`warning: residents: ${text}`);
+  for (const text of listBlocked(residents)) output.note(line`${stamp()}warning: residents: ${text}`);
   output.event({ type: 'daemon.serving', ...status() });
   caisson.bus.on(BusTopic.RUN_STARTED, ({ runId, attempt, runtime, task }) => {
     const again = attempt > 1 ? `, attempt ${attempt}` : '';
@@ -63,7 +63,11 @@ function report({ caisson, status }: ServedProject, output: Output): void {
 
 /** With the time: these lines are read later. */
 function say(output: Output, text: string): void {
-  output.line(`${new Date().toISOString().slice(0, 19)}Z ${text}`);
+  output.line(`${stamp()}${text}`);
+}
+
+function stamp(): string {
+  return `${new Date().toISOString().slice(0, 19)}Z `;
 }
 
 function oneLine(text: string): string {

@@ -109,7 +109,7 @@ export function describeEvery(every: EveryVerification, style: Style): Lines {
     ...problems.map((each) => line`${style.red(each.outcome)}  ${each.runId}  ${style.dim(each.detail)}`),
     ...(unnamed === 0 ? [] : [`and ${unnamed} more; -o ndjson names all`]),
     outcome === 'ok'
-      ? line`${style.green('verified')}  ${runs} runs${forgotten === 0 ? '' : `; ${forgotten} were forgotten`}`
+      ? line`${style.green('verified')}  ${runs} runs${forgotten === 0 ? '' : `; ${forgotten} ${forgotten === 1 ? 'was' : 'were'} forgotten`}`
       : line`${style.red(outcome)}  ${outcomes.ok} of ${runs} runs are correct; ${wrong.map((each) => `${outcomes[each]} ${each}`).join(', ')}`,
   ];
 }

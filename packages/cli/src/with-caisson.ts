@@ -89,7 +89,21 @@ export async function withCaissonToRead<T>(
 ): Promise<T> {
   const onUnsettled = (error: Error): void =>
     output.note(`warning: what a dead process left could not be settled: ${error.message}`);
-  return await use(stateDir, { onUnsettled, ...notices(output) }, work);
+  return await use(stateDir, { onUnsettled, onUnread: warnUnread(output), ...notices(output) }, work);
+}
+
+/** The same for a command that steers or stops work that is there: a configuration that is not valid does not hinder it. */
+export async function withCaissonToSteer<T>(
+  stateDir: string | undefined,
+  output: Output,
+  work: (caisson: Caisson) => Promise<T>,
+): Promise<T> {
+  return await use(stateDir, { onUnread: warnUnread(output) }, work);
+}
+
+/** A configuration that is not valid: what has the problem counts as absent in this process. */
+export function warnUnread(output: Output): (problem: string) => void {
+  return (problem) => output.note(`warning: left out here: ${problem}`);
 }
 
 function notices(output: Output): Pick<CaissonOptions, 'onNotice'> {

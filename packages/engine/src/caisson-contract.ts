@@ -46,10 +46,15 @@ export interface CaissonOptions extends EngineOptions {
   readonly rehearse?: (config: ResolvedConfig) => Promise<void>;
   /**
    * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
-   * disk, for example). Such runs are then shown as they were. With it, a key of the configuration that this version
-   * does not know is a notice, and nothing is settled, started or removed; without it, it is an error.
+   * disk, for example). Such runs are then shown as they were.
    */
   readonly onUnsettled?: (error: Error) => void;
+  /**
+   * For callers that start no work: called with each problem of a configuration that is not valid, such as a key that this
+   * version does not know. What has the problem counts as absent here, nothing is settled when the project is opened, and
+   * whatever would start or remove something is still refused. Without it (and without `onUnsettled`), that is an error.
+   */
+  readonly onUnread?: (problem: string) => void;
   /**
    * Called with what was undone of an interrupted apply (without it that waits for the next `apply` or `gc`) and,
    * without `onUnsettled`, with each run of a dead host that is left to the next process.

@@ -3,7 +3,7 @@ import { BusTopic } from '@caisson/protocol';
 import { withFollowers } from './composition/follow-on.ts';
 import { openBus } from './composition/open-bus.ts';
 import { reachDaemon, type Opening } from './composition/reach-daemon.ts';
-import { withTrust } from './composition/trusted-config.ts';
+import { listUnread, withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type ConfigChange } from './config/index.ts';
 import type { Caisson, CaissonOptions } from './caisson-contract.ts';
 import type { OpenedHost } from './composition/open-here.ts';
@@ -35,10 +35,12 @@ async function readProject(options: CaissonOptions): Promise<Opening> {
   const how = {
     cwd,
     flags: { ...options.flags, state: options.stateDir },
-    onlyReads: options.onUnsettled !== undefined,
+    startsNothing: (options.onUnread ?? options.onUnsettled) !== undefined,
   };
   const onChange = (change: ConfigChange): void => bus.emit(BusTopic.CONFIG_CHANGED, { ...change });
-  return { cwd, bus, live: await createLiveConfig(withTrust(how), onChange) };
+  const live = await createLiveConfig(withTrust(how), onChange);
+  for (const line of listUnread(live.current)) options.onUnread?.(line);
+  return { cwd, bus, live };
 }
 
 /** Who has a daemon need not load the engine. */

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToSteer } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'APPROVAL|RUN|latest',
@@ -9,7 +9,7 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson approve latest', says: 'Allow the newest waiting call.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToSteer(options['state-dir'], output, async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'allow');
       output.result({ approvalId, runId, decision: 'allow' }, () => [`allowed: ${what}`]);
       return EXIT_CODES.finished;

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { CANCEL_OUTCOMES } from '../format-cancel.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToSteer } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
@@ -10,7 +10,7 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson cancel latest', says: 'Stop the newest run.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToSteer(options['state-dir'], output, async (caisson) => {
       const runId = await caisson.find(positionals[0] ?? '');
       const outcome = await caisson.cancel(runId, { force: options.force });
       output.result({ runId, outcome }, () => [`${runId} ${CANCEL_OUTCOMES[outcome]}`]);

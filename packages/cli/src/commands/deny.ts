@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToSteer } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'APPROVAL|RUN|latest',
@@ -10,7 +10,7 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson deny latest', says: 'Deny the newest waiting call.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToSteer(options['state-dir'], output, async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'deny');
       output.result({ approvalId, runId, decision: 'deny' }, () => [`denied: ${what}`]);
       return EXIT_CODES.finished;

@@ -1,4 +1,4 @@
-import { NoDaemonError, stopDaemon } from '@caisson/engine';
+import { findDaemon, NoDaemonError, stopDaemon } from '@caisson/engine';
 import { MAX_DRAIN_MS, parseDuration, type DaemonStatus, type StopOrder } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
@@ -6,7 +6,7 @@ import { formatDuration, shortId } from '../format-values.ts';
 import type { Output } from '../output.ts';
 import { onStopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaissonToRead } from '../with-caisson.ts';
+import { warnUnread, withCaissonToRead } from '../with-caisson.ts';
 
 const DEFAULT_DRAIN = '10m';
 const MAX_NAMED = 5;
@@ -65,6 +65,7 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
       stateDir,
       onProgress,
       signal: enough.signal,
+      onUnread: warnUnread(output),
     });
     output.status(null);
     const ended = outcome === 'gone' ? await findEnded(runs, stateDir, output) : [];
@@ -82,11 +83,25 @@ async function end(order: StopOrder, stateDir: string | undefined, output: Outpu
     return outcome === 'gone' ? EXIT_CODES.finished : EXIT_CODES.cancelled;
   } catch (error) {
     if (!(error instanceof NoDaemonError)) throw error;
-    output.result({ outcome: 'none' }, () => ['No daemon serves this project.']);
+    const waiting = await listWaiting(stateDir);
+    output.result({ outcome: 'none', waiting }, () => [
+      'No daemon serves this project.',
+      ...waiting.map(describeWaiting),
+    ]);
     return EXIT_CODES.finished;
   } finally {
     forgetSignals();
   }
+}
+
+/** Agents whose daemon was killed go on: nothing here ends them. */
+async function listWaiting(stateDir: string | undefined): Promise<readonly string[]> {
+  const standing = await findDaemon({ stateDir });
+  return standing.kind === 'none' ? standing.waiting : [];
+}
+
+function describeWaiting(runId: string): string {
+  return `  ${runId} goes on, and waits for a daemon (limits.adoptWithin): caisson cancel ${runId} ends it, caisson up -d takes it over`;
 }
 
 /** Ctrl-C ended only the waiting. */

@@ -84,7 +84,9 @@ function format(report: GarbageReport): string[] {
   const { forgotten, keptFor, heldBack, largest } = report;
   return [
     `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
-    ...(forgotten.length === 0 ? [] : [`forgot ${forgotten.length} runs: ${forgotten.join(' ')}`]),
+    ...(forgotten.length === 0
+      ? []
+      : [`forgot ${forgotten.length} ${forgotten.length === 1 ? 'run' : 'runs'}: ${forgotten.join(' ')}`]),
     `freed ${formatBytes(report.freedBytes)} in the state folder`,
     ...report.remotes.map(
       ({ path, url, bytes }) => `deleted the copy of ${url ?? path} (${formatBytes(bytes)}): no run needs it`,

@@ -63,6 +63,7 @@ export const command = defineCommand({
         ? caisson.follow(runId, { after, signal: output.closed })
         : await caisson.events(runId, { after });
       const all: WireEvent[] = [];
+      if (options.follow && output.format === 'json') output.note(NOT_YET);
       for await (const event of events) {
         if (output.format !== 'json') print(event);
         else if (event.seq > 0) all.push(toWire(event)); // one value at the end: what is live has no meaning in it
@@ -71,6 +72,9 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }),
 });
+
+const NOT_YET =
+  'note: -o json prints one value, when the run has ended; -o ndjson prints each event as it comes';
 
 /** Of the project: each event begins with whose it is. */
 async function followAll(

@@ -35,7 +35,6 @@ async function reload(stateDir: string | undefined): Promise<ReloadReport> {
 const AT_ONCE = /^(?:senses|workflows|schedules)(?:\.|$)/;
 
 function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines {
-  if (changes.length + residents.length === 0) return ['Nothing has changed.'];
   const changed = changes.map(
     (change) => `${change.key}: ${show(change.key, change.previous)} → ${show(change.key, change.new)}`,
   );
@@ -45,7 +44,7 @@ function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines 
   const atOnce = [...new Set([...residents, ...schedules])];
   const later = changes.filter(({ key }) => !AT_ONCE.test(key) && !needsRestart.includes(key));
   const lines = [
-    ...changed,
+    ...(changes.length + residents.length === 0 ? ['Nothing has changed.'] : changed),
     ...(atOnce.length === 0 ? [] : [`Changed at once: ${atOnce.join(', ')}.`]),
     ...(later.length === 0 ? [] : [`For the next run: ${later.map(({ key }) => key).join(', ')}.`]),
   ];
@@ -53,7 +52,7 @@ function format({ changes, needsRestart, residents = [] }: ReloadReport): Lines 
   return [
     ...lines,
     `The daemon goes on with its old values of: ${needsRestart.join(', ')}.`,
-    'To use all of it: caisson down && caisson up -d',
+    'To use all of it: caisson up -d --replace; running agents go on.',
   ];
 }
 

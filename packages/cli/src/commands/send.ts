@@ -1,7 +1,7 @@
 import { definedOnly, RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToSteer } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN "MESSAGE"',
@@ -13,7 +13,7 @@ export const command = defineCommand({
     { line: 'caisson send latest "skip the Windows tests"', says: 'Send a message to the newest run.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToSteer(options['state-dir'], output, async (caisson) => {
       const [run = '', body = ''] = positionals;
       const messageId = await caisson.send(run, body);
       const [sentTo] = await caisson.runs({ ids: [await caisson.find(run)] });

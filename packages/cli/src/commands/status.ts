@@ -4,6 +4,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { listBlocked, summariseResidents } from '../format-residents.ts';
 import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
+import { warnUnread } from '../with-caisson.ts';
 import { line, textLines, type Line, type Lines, type Style } from '../painted.ts';
 
 const MAX_LISTED = 10;
@@ -31,7 +32,7 @@ export const command = defineCommand({
       output.result({ page }, () => textLines(page));
       return EXIT_CODES.finished;
     }
-    const standing = await findDaemon({ stateDir: options['state-dir'] });
+    const standing = await findDaemon({ stateDir: options['state-dir'], onUnread: warnUnread(output) });
     output.result(toData(standing), () => format(standing, output.style));
     return standing.kind === 'answers' ? EXIT_CODES.finished : EXIT_CODES.failed;
   },

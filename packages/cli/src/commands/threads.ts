@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatThread, formatThreads } from '../format-threads.ts';
 import { reportStart } from '../report-start.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
+import { withCaisson, withCaissonToRead, withCaissonToSteer } from '../with-caisson.ts';
 
 const STATUSES = ThreadStatus.def.options.flatMap(({ options }) => options);
 const DEFAULT_LIMIT = 20;
@@ -79,18 +79,14 @@ export const cancel = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson threads cancel latest', says: 'Stop the newest one.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(
-      options['state-dir'],
-      async ({ residents }) => {
-        const { threadId } = await residents.thread(positionals[0] ?? '');
-        const isCancelled = await residents.cancelThread(threadId);
-        output.result({ threadId, isCancelled }, () => [
-          isCancelled ? `${threadId} is cancelled` : `${threadId} had ended already`,
-        ]);
-        return isCancelled ? EXIT_CODES.finished : EXIT_CODES.failed;
-      },
-      output,
-    ),
+    withCaissonToSteer(options['state-dir'], output, async ({ residents }) => {
+      const { threadId } = await residents.thread(positionals[0] ?? '');
+      const isCancelled = await residents.cancelThread(threadId);
+      output.result({ threadId, isCancelled }, () => [
+        isCancelled ? `${threadId} is cancelled` : `${threadId} had ended already`,
+      ]);
+      return isCancelled ? EXIT_CODES.finished : EXIT_CODES.failed;
+    }),
 });
 
 export const resume = defineCommand({

@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson, withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
+import { withCaissonToRead, withCaissonToSteer, withCaissonToWrite } from '../with-caisson.ts';
 
 const DEFAULT_EXPIRY = '30d';
 
@@ -69,14 +69,10 @@ export const revokeTokenCommand = defineCommand({
   examples: [{ line: 'caisson tokens revoke 1f0a33c2b4d5e6f7', says: 'As caisson tokens list names it.' }],
   async run({ options, positionals, output }) {
     const given = positionals[0] ?? '';
-    const { id, isRevoked } = await withCaisson(
-      options['state-dir'],
-      async ({ tokens }) => {
-        const found = findToken(await tokens.list(), given);
-        return { id: found, isRevoked: await tokens.revoke(found) };
-      },
-      output,
-    );
+    const { id, isRevoked } = await withCaissonToSteer(options['state-dir'], output, async ({ tokens }) => {
+      const found = findToken(await tokens.list(), given);
+      return { id: found, isRevoked: await tokens.revoke(found) };
+    });
     if (!isRevoked)
       throw new UsageError(`there is no token ${given}`, { remedy: 'caisson tokens list shows them.' });
     output.result({ id, isRevoked }, () => [`Revoked ${id}.`]);

@@ -22,7 +22,6 @@ import { requireTrust } from './trusted-config.ts';
 export async function openHere({ cwd, bus, live }: Opening, options: CaissonOptions): Promise<OpenedHost> {
   const engine = createEngine(live.current, cwd, { ...options, bus });
   const { unread = [] } = live.current;
-  for (const line of unread.flatMap(({ lines }) => lines)) options.onNotice?.(`left out here: ${line}`);
   if (unread.length === 0 && options.isDaemon !== true) await settleOrReport(engine, options);
   const beside = createBeside(engine);
   const caisson = createLibrary(engine, cwd, live, beside);
@@ -32,6 +31,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     settleLeft: () => settleLeft(engine, options),
     readConfig: () => live.current,
     reloadConfig: (accept) => live.reload(accept),
+    changedSinceOpened: () => live.changedSinceOpened(),
     async beginWork(repeat) {
       await requireTrust(engine.config);
       await engine.openPost();
@@ -88,6 +88,7 @@ export interface OpenedHost extends ApiHost {
   readConfig(): ResolvedConfig;
   /** The same as `checkConfig`, unless `accept` throws for what was read: then nothing has changed. */
   reloadConfig: LiveConfig['reload'];
+  changedSinceOpened: LiveConfig['changedSinceOpened'];
   /**
    * Does all that a host does beside its runs, before there is one: it listens, seals and cleans up. Throws without the
    * user's agreement. `repeat` repeats the sealing.

@@ -30,6 +30,11 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<Explaine
   return explainBare(withTrust(options));
 }
 
+/** What was not understood in the files, a line for each problem with its place. */
+export function listUnread({ unread = [] }: ResolvedConfig): readonly string[] {
+  return unread.flatMap(({ lines }) => lines);
+}
+
 /** Throws if a file of the configuration was not understood completely: call it before anything is started or removed. */
 export function requireUnderstood({ unread }: ResolvedConfig): void {
   if (unread?.[0] !== undefined) throw unread[0];

@@ -25,7 +25,7 @@ export interface ConfigDocument {
 
 /** Reads and parses the file; a file that cannot be read or is not YAML throws {@link ConfigError} with the place. */
 export async function readConfigDocument(file: string): Promise<ConfigDocument> {
-  const text = await readText(file);
+  const text = await readConfigText(file);
   // Loaded here so that a project without a file does not pay for a YAML parser.
   const yaml = await import('./yaml-parser.ts');
   const lines = new yaml.LineCounter();
@@ -49,7 +49,8 @@ function describeFault({ code, message }: { readonly code: string; readonly mess
   return message.includes('call stack') ? 'it is nested too deeply.' : message.trim();
 }
 
-async function readText(file: string): Promise<string> {
+/** Throws {@link ConfigError} for what is no file of text. */
+export async function readConfigText(file: string): Promise<string> {
   const bytes = await readBytes(file).catch((error: unknown) => {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError([{ file, message: `cannot be read: ${describeRefusal(error)}.` }], {

@@ -53,10 +53,10 @@ export interface LoadConfigOptions {
   /** Without it, nothing that a project's file asks for has an effect. */
   readonly decideTrust?: DecideTrust;
   /**
-   * For callers that only read: what this version cannot understand in a file, such as a key of a newer version, counts
-   * as absent and is in `unread`. Otherwise it throws.
+   * For callers that read, steer or stop: what this version cannot understand in a file, such as a key of a newer version,
+   * counts as absent and is in `unread`; of a file that is not valid, that is all of it. Otherwise it throws.
    */
-  readonly onlyReads?: boolean;
+  readonly startsNothing?: boolean;
   /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined means absent. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
 }

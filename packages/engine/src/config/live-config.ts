@@ -10,6 +10,8 @@ export interface LiveConfig {
    * does what `accept` throws: the next reload is compared with the same `current`.
    */
   reload(accept?: (next: ResolvedConfig) => Promise<void>): Promise<readonly ConfigChange[]>;
+  /** What differs now from when it was opened. */
+  changedSinceOpened(): readonly ConfigChange[];
 }
 
 /** Loads the configuration and keeps it; `onChange` gets each setting that differs after a reload. */
@@ -17,7 +19,8 @@ export async function createLiveConfig(
   options: LoadConfigOptions,
   onChange: (change: ConfigChange) => void,
 ): Promise<LiveConfig> {
-  let loaded = await explainConfig(options);
+  const opened = await explainConfig(options);
+  let loaded = opened;
   return {
     get current() {
       return loaded.config;
@@ -30,6 +33,7 @@ export async function createLiveConfig(
       for (const change of changes) onChange(change);
       return changes;
     },
+    changedSinceOpened: () => compareRows(opened.rows, loaded.rows),
   };
 }
 

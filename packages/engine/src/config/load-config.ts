@@ -12,6 +12,7 @@ import type { ExplainedConfig, LoadConfigOptions, ResolvedConfig, UserFolders } 
 import { ConfigError } from './errors.ts';
 import { gatherSettings, type Layer, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
+import { readOrLeave } from './left-file.ts';
 import { mergeFiles } from './merge-files.ts';
 import { expandHome } from './named-paths.ts';
 import { parseConfigDocument, valueAt } from './parse-config.ts';
@@ -42,7 +43,7 @@ export async function explainConfig(options: LoadConfigOptions = {}): Promise<Ex
   if (refusal !== null && given.usesProject) throw refusal;
   const unread: ConfigError[] = [];
   const onUnread =
-    options.onlyReads === true ? (error: ConfigError): void => void unread.push(error) : undefined;
+    options.startsNothing === true ? (error: ConfigError): void => void unread.push(error) : undefined;
   const user = given.ignoresFile ? null : await readUserConfig(folders, onUnread);
   const written = !given.usesProject ? null : await readProjectFile(projectRoot, onUnread);
   const own = withGivenToken(user?.file ?? {}, given.env);
@@ -77,6 +78,14 @@ async function readProjectFile(
 ): Promise<ParsedFile | null> {
   const path = join(projectRoot, CONFIG_FILE_NAME);
   if (!isNamed(path)) return null;
+  return await readOrLeave(path, () => readWritten(path, projectRoot, onUnread), onUnread);
+}
+
+async function readWritten(
+  path: string,
+  projectRoot: string,
+  onUnread?: (error: ConfigError) => void,
+): Promise<ParsedFile> {
   const document = await readConfigDocument(path);
   const file = await parseConfigDocument(document, onUnread);
   refuseLogin(document, file);
@@ -96,7 +105,12 @@ function refuseOtherState(config: ResolvedConfig, files: Record<'file' | 'user',
     (source) => valueAt(files[source]?.document.value, ['state']) !== undefined,
   );
   const isUsed = ['flag', 'env', sources[0]].includes(config.sourceOf('state'));
-  if (error !== undefined && sources.length > 0 && !isUsed) throw error;
+  if (error === undefined || sources.length === 0 || isUsed) return;
+  throw new ConfigError(error.problems, {
+    cause: error,
+    remedy:
+      'Correct it. Until then the state folder is not known; --state-dir names it, also to read and to stop.',
+  });
 }
 
 /** The log-in is the user's own: no project, trusted or not, decides that a run gets it. */

@@ -243,7 +243,7 @@ test('a link that leaves the project is refused, one inside is not', async () =>
 
 test('who only reads gets the rest of the file, and what is wrong', async () => {
   const { root } = makeProject('senses:\n  a: { file: a.ts }\nmode: suggest\n');
-  const config = await loadConfig({ cwd: root, env: ENV, decideTrust, onlyReads: true });
+  const config = await loadConfig({ cwd: root, env: ENV, decideTrust, startsNothing: true });
   expect([config.senses, config.mode, config.unread?.length]).toEqual([{}, 'suggest', 1]);
 });
 

@@ -8,6 +8,7 @@ import { refuseUserResidents } from './check-residents.ts';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type { UserFolders } from './contract.ts';
 import { ConfigError } from './errors.ts';
+import { readOrLeave } from './left-file.ts';
 import { expandHome, FILE_PATHS, mapAt, SECRET_PATHS } from './named-paths.ts';
 import { parseConfigDocument } from './parse-config.ts';
 
@@ -26,6 +27,14 @@ export async function readUserConfig(
   const path = join(folders.config, USER_CONFIG_FILE_NAME);
   if (!isThere(path)) return null;
   demandOwn(path);
+  return await readOrLeave(path, () => readOwn(path, folders, onUnread), onUnread);
+}
+
+async function readOwn(
+  path: string,
+  folders: UserFolders,
+  onUnread?: (error: ConfigError) => void,
+): Promise<ParsedFile> {
   const document = await readConfigDocument(path);
   const written = await parseConfigDocument(document, onUnread);
   refuseUserResidents(document, written);

@@ -42,7 +42,7 @@ export async function cancelRun(
 }
 
 /** Until its host is done with the push of its branch, an ended run can still be stopped. */
-function findCancellable({ ledger }: Engine, runId: string): RunRow | null {
+export function findCancellable({ ledger }: Pick<Engine, 'ledger'>, runId: string): RunRow | null {
   const row = ledger.run(runId);
   return row !== null && (row.ending === undefined || row.waitingBranch === 'pending') ? row : null;
 }

@@ -9,7 +9,7 @@ import type {
   ReloadReport,
   StopOrder,
 } from '@caisson/protocol';
-import { loadConfig } from '../composition/trusted-config.ts';
+import { listUnread, loadConfig } from '../composition/trusted-config.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   askForFace,
@@ -36,6 +36,8 @@ const PROGRESS_MS = 500;
 export interface DaemonPlace {
   /** State folder instead of `.caisson` in the project. */
   readonly stateDir?: string | undefined;
+  /** Called with each problem of a configuration that is not valid; a daemon is found all the same. */
+  readonly onUnread?: ((problem: string) => void) | undefined;
 }
 
 /** `silent`: it lives, but nothing answers. `isHidden`: its process cannot be seen from here, as that of a container. */
@@ -55,7 +57,9 @@ export type DaemonStanding =
 
 /** Throws StateFolderRefused for a state folder that is not ours. */
 export async function findDaemon(place: DaemonPlace = {}): Promise<DaemonStanding> {
-  return await findDaemonOf(await loadConfig({ flags: { state: place.stateDir }, onlyReads: true }));
+  const config = await loadConfig({ flags: { state: place.stateDir }, startsNothing: true });
+  for (const line of listUnread(config)) place.onUnread?.(line);
+  return await findDaemonOf(config);
 }
 
 export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStanding> {
@@ -176,8 +180,8 @@ export interface StoppedDaemon {
 
 /** Resolves when the daemon's process is gone, or the wait was ended. Throws NoDaemonError without one. */
 export async function stopDaemon(options: StopOptions): Promise<StoppedDaemon> {
-  const { order, onProgress, signal, stateDir: given } = options;
-  const status = await requireDaemon({ stateDir: given });
+  const { order, onProgress, signal } = options;
+  const status = await requireDaemon(options);
   const { stateDir, runs } = status;
   const had = { runs, ...countResidents(status) };
   const isThere = await findPresence(status, stateDir);

@@ -15,7 +15,7 @@ export async function openInBrowser(link: string, place: DaemonPlace = {}): Prom
   const env = readHostEnvironment();
   const hasScreen = process.platform === 'darwin' || 'DISPLAY' in env || 'WAYLAND_DISPLAY' in env;
   if (!hasScreen) return false;
-  const { stateDir } = await loadConfig({ flags: { state: place.stateDir }, onlyReads: true });
+  const { stateDir } = await loadConfig({ flags: { state: place.stateDir }, startsNothing: true });
   const folder = join(stateDir, 'runtime');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const page = join(folder, 'open-dashboard.html');

@@ -6,6 +6,8 @@ import type { Engine } from '../engine.ts';
 import { isOutage, isThreadStream, LedgerFullError, NO_ATTEMPT } from '../ledger/index.ts';
 import { withinMs } from '../platform/index.ts';
 import { findOpenApproval } from './decide-approval.ts';
+import { findCancellable } from './cancel-run.ts';
+import { requireEnded } from './run-patch.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 
 /** What a person or a program decides about work that is there. */
@@ -93,10 +95,17 @@ export async function recordOrder(
 
 async function append(engine: Engine, actor: Actor, operation: Act, input: Input): Promise<void> {
   const streamId = findStream(engine, operation, input);
+  if (streamId !== null && findIdle(engine, operation, streamId)) return;
   const target = NAMED.map((member) => input[member]).find((value) => typeof value === 'string');
   const decision = DECIDED.find((one) => one === input['decision']);
   const data = { ...actor, operation, ...definedOnly({ target, decision }) };
   await engine.recorder.of(streamId).append('visitor.acted', data, NO_ATTEMPT);
+}
+
+/** Whether there is nothing to decide any more: no event says that it was done. Throws for work that is not there yet. */
+function findIdle(engine: Engine, operation: Act, streamId: string): boolean {
+  if (operation === 'apply') requireEnded(engine, streamId);
+  return operation === 'cancel' && findCancellable(engine, streamId) === null;
 }
 
 /** The run, or the thread, that it is about, however it was named. */

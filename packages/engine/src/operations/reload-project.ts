@@ -26,7 +26,7 @@ export const OPENED_WITH = [
 ];
 
 export async function reloadProject(
-  { reloadConfig }: Pick<OpenedHost, 'reloadConfig'>,
+  { reloadConfig, changedSinceOpened }: Pick<OpenedHost, 'reloadConfig' | 'changedSinceOpened'>,
   notifier: SystemdNotifier,
   { residents, face }: { residents: ServedResidents; face: Pick<DaemonFace, 'renew'> },
 ): Promise<ReloadReport> {
@@ -40,7 +40,10 @@ export async function reloadProject(
       missing = listMissing(next);
     });
     const warnings = [...(problem === null ? [] : [problem]), ...missing];
-    const needsRestart = changes.map(({ key }) => key).filter(isOpenedWith);
+    // Also of an earlier reload: it has no effect until the next daemon.
+    const needsRestart = changedSinceOpened()
+      .map(({ key }) => key)
+      .filter(isOpenedWith);
     return {
       changes: [...changes],
       needsRestart,

@@ -32,22 +32,26 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
 
 /** The digest of that; null where the run changed nothing. */
 export async function findPatch(engine: Engine, runId: string): Promise<string | null> {
-  const row = engine.ledger.run(runId);
-  if (row?.ending === undefined) {
-    throw new NoPatchError(`${runId} has not ended, so there is no patch yet`, {
-      remedy: `Follow it: caisson logs ${runId} -f`,
-    });
-  }
+  const ended = requireEnded(engine, runId);
   requireRemembered(engine, runId);
   const unpatched = await findUnpatched(engine, runId);
   if (unpatched !== null) throw errorOf(runId, unpatched);
-  const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
+  const ending = engine.ledger.read({ runId, types: [ended] }).at(-1);
   if (ending === undefined) {
     throw new NoPatchError(`${runId} has ended, and this version of Caisson cannot read how`, {
       remedy: 'Use the version that ran it.',
     });
   }
   return ending.data.patchRef ?? null;
+}
+
+/** Its ending. */
+export function requireEnded({ ledger }: Pick<Engine, 'ledger'>, runId: string) {
+  const { ending } = ledger.run(runId) ?? {};
+  if (ending !== undefined) return ending;
+  throw new NoPatchError(`${runId} has not ended, so there is no patch yet`, {
+    remedy: `Follow it: caisson logs ${runId} -f`,
+  });
 }
 
 function errorOf(runId: string, { problem, why, where, remedy }: UnpatchedWork): Error {

@@ -1,0 +1,95 @@
+/** A `caisson.yaml` that is not valid, half saved for example: reading, steering and stopping go on, and nothing starts. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { killDaemon, serve, show, untilStatus } from '../faults/killed-daemons.ts';
+import { createProject, pidsWith, until, type Project } from './project.ts';
+
+const LIMIT_MS = 120_000;
+
+async function startAgent(project: Project): Promise<{ runId: string; mark: string }> {
+  const mark = `mark-${process.hrtime.bigint()}`;
+  const line = `: ${mark}; echo up; sleep 600`;
+  const { stdout } = await project.caisson('run', '--detach', '--', 'sh', '-c', line);
+  const runId = stdout.trim();
+  const isUp = async (): Promise<boolean> =>
+    (await project.caisson('logs', runId, '--stdout')).stdout.startsWith('up\n');
+  await until('the agent works', isUp, 60_000);
+  return { runId, mark };
+}
+
+function breakConfig(project: Project): string {
+  appendFileSync(join(project.root, 'caisson.yaml'), 'x: [\n');
+  return `${join(project.root, 'caisson.yaml')}:3:1: not valid YAML`;
+}
+
+describe('with a caisson.yaml that is not valid', { timeout: LIMIT_MS }, () => {
+  it('a served run is read, cancelled and its daemon ended, and no work starts', async () => {
+    const project = createProject({ config: 'mode: suggest\n' });
+    await serve(project);
+    const { runId, mark } = await startAgent(project);
+    const place = breakConfig(project);
+    for (const argv of [['runs'], ['show', runId], ['logs', runId], ['status'], ['cancel', runId]]) {
+      const { code, stdout, stderr } = await project.caisson(...argv);
+      expect([argv, code, stdout]).toEqual([
+        argv,
+        0,
+        expect.stringContaining(argv[0] === 'logs' ? '' : runId),
+      ]);
+      expect(stderr).toContain(`warning: left out here: ${place}`);
+    }
+    await untilStatus(project, runId, 'cancelled');
+    expect(pidsWith(mark)).toEqual([]);
+    for (const argv of [['questions'], ['threads', 'list'], ['verify', runId], ['diff', runId]])
+      expect([argv, (await project.caisson(...argv)).code]).toEqual([argv, 0]);
+    for (const argv of [
+      ['run', '--', 'true'],
+      ['retry', runId],
+      ['up', '-d', '--replace'],
+      ['apply', runId],
+    ])
+      expect([argv, (await project.caisson(...argv)).code]).toEqual([argv, 2]);
+    expect(await project.caisson('down', '--now')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('The daemon has ended.') as string,
+    });
+  });
+
+  it('an agent without its daemon is named by down and doctor, and cancelled', async () => {
+    const project = createProject({ config: 'mode: suggest\n' });
+    const daemon = await serve(project);
+    const { runId, mark } = await startAgent(project);
+    await killDaemon(daemon);
+    const goesOn = `${runId} goes on, and waits for a daemon`;
+    const down = await project.caisson('down', '--now');
+    expect([down.code, down.stdout]).toEqual([0, expect.stringContaining(goesOn)]);
+    expect(down.stdout).toContain(`caisson cancel ${runId} ends it, caisson up -d takes it over`);
+    expect(JSON.parse((await project.caisson('down', '-o', 'json')).stdout)).toEqual({
+      outcome: 'none',
+      waiting: [runId],
+    });
+    const { stdout } = await project.caisson('doctor', '-o', 'json');
+    const { probes } = JSON.parse(stdout) as { probes: { id: string }[] };
+    const [found] = probes.filter(({ id }) => id === 'runs');
+    expect(found).toMatchObject({
+      verdict: 'warn',
+      detail: goesOn,
+      remedy: expect.stringContaining('up -d'),
+    });
+    expect(found).not.toHaveProperty('repair');
+
+    breakConfig(project);
+    expect(await project.caisson('cancel', runId, '--no-daemon')).toMatchObject({ code: 0 });
+    expect([(await show(project, runId)).status, pidsWith(mark)]).toEqual(['cancelled', []]);
+  });
+
+  it('no other state folder is read in place of the one that it names', { timeout: LIMIT_MS }, async () => {
+    const project = createProject({ config: 'state: kept\n' });
+    const { runId } = await project.run('--', 'true');
+    breakConfig(project);
+    const { code, stderr } = await project.caisson('runs');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--state-dir')]);
+    const named = await project.caisson('runs', '--state-dir', 'kept');
+    expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(runId)]);
+  });
+});
