@@ -4,8 +4,14 @@
 export const MAX_ORDER_BYTES = 8 * 1024 * 1024;
 /** The largest JSON of a signal's payload, a thread's message or the value of a step. */
 export const MAX_PAYLOAD_BYTES = 64 * 1024;
-/** What a turn begins with: payload and messages of its thread, and the steps of the present round. */
+/** The largest JSON of what a role asks for in one step. */
+export const MAX_REQUEST_BYTES = 256 * 1024;
+/** What a turn begins with: payload and messages of its thread, and the steps of the present round. Their requests count, too. */
 export const MAX_HISTORY_BYTES = 2 * 1024 * 1024;
+/** What is recorded of the steps of one thread, in all its rounds. */
+export const MAX_THREAD_BYTES = 32 * 1024 * 1024;
+/** Of one thread, at the same time. */
+export const MAX_OPEN_QUESTIONS = 64;
 /** Senses of one group. */
 export const MAX_MODULES = 256;
 /** Of the name of a sense, workflow, role or step. */

@@ -53,7 +53,7 @@ export async function openResidents({
     warn,
     limits: {},
   });
-  return guardSecrets(residents, { projectRoot, warn });
+  return guardSecrets(residents, { projectRoot, clock: engine.clock, warn });
 }
 
 /** The step stays open: the next daemon asks its role again. */

@@ -1,7 +1,10 @@
 import { systemClock } from '@caisson/ground';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { lstat, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { promisify } from 'node:util';
 import { compilePattern } from '@caisson/policy';
 import { expect, onTestFinished, test } from 'vitest';
 import { createFileWatch, findBase } from './file-watch.ts';
@@ -64,6 +67,41 @@ test('a folder that is replaced is watched again', async () => {
   await writeFile(join(root, 'results/b.json'), '');
   await seen('results/b.json');
 });
+
+test(
+  '30,000 new files keep nothing waiting, and a folder among them is watched',
+  { timeout: 60_000 },
+  async () => {
+    const { root, seen } = await openWatch('results/**/*.json');
+    const making = promisify(execFile)(process.execPath, [
+      '-e',
+      `const { mkdirSync, writeFileSync } = require('node:fs');
+     process.chdir(process.argv[1]);
+     for (let n = 0; n < 30_000; n += 1) writeFileSync(String(n), '');
+     mkdirSync('deep');
+     for (let n = 0; n < 1000; n += 1) writeFileSync('more' + n, '');
+     writeFileSync('deep/last.json', '');`,
+      join(root, 'results'),
+    ]);
+    const turns = monitorEventLoopDelay({ resolution: 10 });
+    turns.enable();
+    let longestAnswerMs = 0;
+    let isMade = false;
+    void making.then(() => (isMade = true));
+    const memoryBefore = process.memoryUsage.rss();
+    while (!isMade) {
+      const askedAt = performance.now();
+      await lstat(root);
+      longestAnswerMs = Math.max(longestAnswerMs, performance.now() - askedAt);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await seen('results/deep/last.json');
+    turns.disable();
+    expect(longestAnswerMs).toBeLessThan(2000);
+    expect(turns.max / 1e6).toBeLessThan(2000);
+    expect(process.memoryUsage.rss() - memoryBefore).toBeLessThan(300 * 1024 ** 2);
+  },
+);
 
 test('the folders of git, of Caisson and of installed packages are not watched', async () => {
   const { root, seen, reports } = await openWatch('**/*.json');

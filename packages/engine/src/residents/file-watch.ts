@@ -4,9 +4,10 @@
  *
  * FW1  Changes within DEBOUNCE_MS are one report. A file that came with its folder is reported, too.
  * FW2  At most MAX_FOLDERS are watched; a warning says when there are more.
+ * FW3  One look at a time, whatever happens: many names of one folder are one look at all of it.
  */
 import { watch, type Dirent, type FSWatcher } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Clock } from '@caisson/ground';
 import { UNWATCHED_FOLDERS } from '@caisson/protocol';
@@ -28,6 +29,8 @@ export interface FileWatch {
 const DEBOUNCE_MS = 50;
 const MAX_FOLDERS = 4096;
 const MAX_PATHS = 256;
+/** Names of one folder that are looked at one by one. */
+const MAX_NAMES = 64;
 const UNWATCHED = new Set(UNWATCHED_FOLDERS);
 
 export interface FileWatchOptions {
@@ -44,6 +47,9 @@ class FolderWatch implements FileWatch {
   readonly #options: FileWatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #changed = new Set<string>();
+  /** Names that came or went, by their folder; beyond MAX_NAMES they are not all here. */
+  readonly #pending = new Map<string, Set<string>>();
+  #isLooking = false;
   #interests: readonly FileInterest[] = [];
   #cancelReport: (() => void) | null = null;
   #problem = '';
@@ -115,16 +121,39 @@ class FolderWatch implements FileWatch {
     this.#note(path);
     if (event !== 'rename' || !this.#canMatter(path)) return;
     // A folder that was replaced has another inode: its old watch sees nothing.
-    for (const known of this.#watchers.keys()) if (isBelow(known, path)) this.#unwatch(known);
-    void this.#enterFolder(folder, name);
+    if (this.#watchers.has(path))
+      for (const known of this.#watchers.keys()) if (isBelow(known, path)) this.#unwatch(known);
+    const names = this.#pending.get(folder) ?? new Set();
+    if (names.size <= MAX_NAMES) this.#pending.set(folder, names.add(name));
+    if (!this.#isLooking) void this.#lookAtPending();
   }
 
-  async #enterFolder(folder: string, name: string): Promise<void> {
-    const entries = await readdir(join(this.#options.root, folder), { withFileTypes: true }).catch(
-      (): Dirent[] => [],
-    );
-    const isFolder = entries.some((entry) => entry.name === name && entry.isDirectory());
-    if (isFolder) await this.#enter(joinPath(folder, name), { isNew: true });
+  /** FW3. Never rejects. */
+  async #lookAtPending(): Promise<void> {
+    this.#isLooking = true;
+    for (const [folder, names] of this.#pending) {
+      if (this.#isStopped) break;
+      this.#pending.delete(folder); // what comes from here on is looked at again
+      for (const name of await this.#findFolders(folder, names)) {
+        const path = joinPath(folder, name);
+        if (!this.#watchers.has(path)) await this.#enter(path, { isNew: true });
+      }
+    }
+    this.#isLooking = false;
+  }
+
+  async #findFolders(folder: string, names: ReadonlySet<string>): Promise<string[]> {
+    const place = join(this.#options.root, folder);
+    if (names.size > MAX_NAMES) {
+      const entries = await readdir(place, { withFileTypes: true }).catch((): Dirent[] => []);
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    }
+    const found: string[] = [];
+    for (const name of names) {
+      const stats = await lstat(join(place, name)).catch(() => null);
+      if (stats?.isDirectory() === true) found.push(name);
+    }
+    return found;
   }
 
   #note(path: string): void {

@@ -1,6 +1,6 @@
 /** Senses in real workers and sandboxes, through the door of the room. */
 import { createStamp, systemClock } from '@caisson/ground';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBus } from '../bus/index.ts';
@@ -51,7 +51,16 @@ async function serveCounts() {
     const { signals, failure } = await residents.trigger('counts');
     return failure ?? signals[0]?.payload;
   };
-  return { residents, root, trigger, file, warnings, warned };
+  const guard = (): void => {
+    const warn = (text: string): void => void warnings.push(text);
+    const guarded = guardSecrets(residents, { projectRoot: root, clock: systemClock, warn });
+    onTestFinished(() => guarded.stop());
+  };
+  const startsBeyond = async (starts: number): Promise<void> => {
+    while ((residents.residents()[0]?.starts ?? 0) <= starts)
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { residents, root, trigger, file, warnings, warned, guard, startsBeyond };
 }
 
 it('a worker that is killed costs nothing but time: the next compute goes on where the last one was', async () => {
@@ -103,7 +112,7 @@ it('a changed file that does not load leaves the old version at work, and a fixe
 it.each(['.env', '.git/config', '.git/modules/deep/sub/config'])(
   'a %s that is replaced while a sense serves is not shown to it, which counts for no crash',
   async (name) => {
-    const { residents, root, trigger, file, warnings } = await serveCounts();
+    const { residents, root, trigger, file, warnings, guard } = await serveCounts();
     const path = join(root, name);
     mkdirSync(join(path, '..'), { recursive: true });
     writeFileSync(join(path, '..', 'HEAD'), '');
@@ -117,8 +126,7 @@ it.each(['.env', '.git/config', '.git/modules/deep/sub/config'])(
       } };`,
     );
     await residents.reload();
-    const guarded = guardSecrets(residents, { projectRoot: root, warn: (text) => void warnings.push(text) });
-    onTestFinished(() => guarded.stop());
+    guard();
     const hidden = name === '.env' ? 'EACCES' : '';
     expect(await trigger()).toBe(hidden);
     const starts = residents.residents()[0]?.starts ?? 0;
@@ -131,3 +139,34 @@ it.each(['.env', '.git/config', '.git/modules/deep/sub/config'])(
     expect(warnings).toEqual([]);
   },
 );
+
+it('a .git that leads to itself ends nothing: what is made later is still hidden', async () => {
+  const { root, trigger, guard, startsBeyond } = await serveCounts();
+  rmSync(join(root, '.git'), { recursive: true, force: true });
+  guard();
+  await trigger();
+  mkdirSync(join(root, 'x'));
+  symlinkSync('modules', join(root, 'x/modules'));
+  renameSync(join(root, 'x'), join(root, '.git'));
+  writeFileSync(join(root, '.env'), 'password');
+  await startsBeyond(1);
+  expect(await trigger()).toMatchObject({ version: 1 });
+});
+
+it('a .env that comes and goes all the time restarts a sense once a second at most', async () => {
+  const { residents, root, trigger, guard, startsBeyond } = await serveCounts();
+  guard();
+  await trigger();
+  const beganAt = performance.now();
+  for (let flips = 0; performance.now() - beganAt < 3000; flips += 1) {
+    writeFileSync(join(root, '.env'), `password ${flips}`);
+    await new Promise((resolve) => setImmediate(resolve));
+    rmSync(join(root, '.env'));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const seconds = (performance.now() - beganAt) / 1000;
+  expect(residents.residents()[0]?.starts).toBeLessThanOrEqual(2 + Math.ceil(seconds));
+  const starts = residents.residents()[0]?.starts ?? 0;
+  writeFileSync(join(root, '.env'), 'the last one');
+  await startsBeyond(starts);
+});

@@ -1,3 +1,4 @@
+import type { Workflow } from '@caisson/protocol';
 import { describe, expect, test } from 'vitest';
 import { oneRole, openStage, openStill } from './thread-stage.ts';
 
@@ -407,6 +408,65 @@ describe('a role with large results of steps', () => {
     for (const { runId = '' } of stage.requests) await stage.endRun(runId);
     await stage.untilStatus(threadId, 'done');
     expect(stage.threads.show(threadId)?.messages[0]?.content).toEqual([4097]);
+  });
+});
+
+describe('a guest that obeys no limit of its own', () => {
+  /** What it asks for, as the ledger has it. */
+  const recordedBytes = ({ ledger }: ReturnType<typeof openStage>, threadId: string): number =>
+    ledger.read({ runId: threadId }).reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
+
+  test('is refused a request of more than 256 KiB, which is not recorded', async () => {
+    const stage = openStage(oneRole(({ start }) => start({ task: 'x'.repeat(300_000) })));
+    const threadId = await stage.start();
+    expect((await stage.untilStatus(threadId, 'crashed')).detail).toMatch(
+      'its step 0: a request of more than',
+    );
+    expect(stage.requests).toEqual([]);
+  });
+
+  test('records no more requests than a round may have bytes', async () => {
+    const stage = openStage(
+      oneRole(async ({ start }) => {
+        for (;;) await start({ task: 'x'.repeat(200_000) });
+      }),
+    );
+    const threadId = await stage.start();
+    expect((await stage.untilStatus(threadId, 'failed')).detail).toMatch(
+      'the steps of one round have together',
+    );
+    expect(stage.requests).toHaveLength(10);
+  });
+
+  test('has 64 open questions at most', async () => {
+    const stage = openStage(
+      oneRole(async ({ ask }) => {
+        const asked = Array.from({ length: 70 }, (_, n) =>
+          ask(`question ${n}`).catch((error: Error) => error.message),
+        );
+        return Promise.race(asked);
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'done');
+    expect(stage.threads.show(threadId)?.messages).toMatchObject([
+      { content: 'a thread has at most 64 open questions' },
+    ]);
+    expect(await stage.questions.list({})).toHaveLength(64);
+  });
+
+  test('records no more in all rounds than a thread may have bytes', { timeout: 120_000 }, async () => {
+    const role: Workflow['roles'][string] = async ({ step }) => {
+      const large = 'x'.repeat(60_000);
+      for (let n = 0; n < 30; n += 1) await step(`value ${n}`, () => large);
+      return null;
+    };
+    const stage = openStage({ fix: { roles: { role }, route: () => 'role' } }, { maxRounds: 100 });
+    const threadId = await stage.start();
+    expect((await stage.untilStatus(threadId, 'failed', 'too-long')).detail).toMatch(
+      'the steps of all its rounds',
+    );
+    expect(recordedBytes(stage, threadId)).toBeLessThan(33 * 1024 ** 2);
   });
 });
 

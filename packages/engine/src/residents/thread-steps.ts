@@ -8,7 +8,6 @@ import { createHash } from 'node:crypto';
 import {
   definedOnly,
   describeStep,
-  MAX_HISTORY_BYTES,
   MAX_PAYLOAD_BYTES,
   type DataOf,
   type RecordedStep,
@@ -19,7 +18,8 @@ import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
 import { persist } from './persist.ts';
-import { planStep, sizeOf, type StepResult } from './plan-step.ts';
+import { planStep, sizeOf, type PlannedStep, type StepResult } from './plan-step.ts';
+import { findOversized, refuseQuestion, ThreadBytes } from './thread-bytes.ts';
 import type { LoadedStep } from './thread-history.ts';
 import type { StepLine } from './work.ts';
 
@@ -52,8 +52,7 @@ export class ThreadSteps {
   readonly #thread: { readonly threadId: string; readonly workflow: string; readonly record: RunRecord };
   readonly #listener: StepListener;
   #round = 0;
-  /** What the outcomes of this round have together: they stay in memory, and a turn begins with them. */
-  #bytes = 0;
+  readonly #bytes: ThreadBytes;
   #steps = new Map<number, Step>();
   #over = new AbortController();
 
@@ -65,6 +64,7 @@ export class ThreadSteps {
     this.#rooms = rooms;
     this.#thread = thread;
     this.#listener = listener;
+    this.#bytes = new ThreadBytes(rooms.ledger, thread.threadId);
   }
 
   /** Begins a round with what is recorded of it; what is left of the one before is dropped. */
@@ -72,7 +72,7 @@ export class ThreadSteps {
     this.stop();
     this.#over = new AbortController();
     this.#round = round;
-    this.#bytes = loaded.reduce((sum, { outcome }) => sum + sizeOf(outcome?.value), 0);
+    this.#bytes.beginRound(loaded);
     this.#steps = new Map(
       loaded.map(({ outcome, ...data }) => [data.ordinal, { data, outcome, needsRole: true }]),
     );
@@ -132,6 +132,8 @@ export class ThreadSteps {
   }
 
   async #ask(ordinal: number, request: StepRequest): Promise<void> {
+    const oversized = findOversized(request);
+    if (oversized !== null) return this.#listener.onBroken(`its step ${ordinal}: ${oversized}`);
     const digest = createHash('sha256').update(describeStep(request)).digest('hex');
     const known = this.#steps.get(ordinal);
     if (known === undefined) return this.#record(ordinal, digest, request);
@@ -156,8 +158,9 @@ export class ThreadSteps {
   async #record(ordinal: number, digest: string, request: StepRequest): Promise<void> {
     if (ordinal >= MAX_STEPS)
       return this.#listener.onBroken(`it asked for more than ${MAX_STEPS} steps in one round`);
-    const place = { round: this.#round, ordinal, digest, threadId: this.#thread.threadId };
-    const { data, also, outcome } = planStep(this.#rooms, place, request);
+    const tooLarge = this.#bytes.addRequest(request);
+    if (tooLarge !== null) return this.#listener.onTooLarge(tooLarge);
+    const { data, also, outcome } = this.#plan({ round: this.#round, ordinal, digest }, request);
     const needsRole = request.kind === 'value';
     // From here on it is under way: a role that is repeated before it is recorded finds it.
     const step: Step = { data, needsRole };
@@ -168,6 +171,14 @@ export class ThreadSteps {
     if (!(await step.isRecorded)) return;
     if (outcome !== undefined) this.#finish(step, outcome);
     else if (!needsRole) this.#carry(step, request);
+  }
+
+  #plan(place: { round: number; ordinal: number; digest: string }, request: StepRequest): PlannedStep {
+    const asked = this.#open().filter(({ data }) => data.kind === 'ask');
+    const refused = refuseQuestion(request, asked.length);
+    if (refused === null)
+      return planStep(this.#rooms, { ...place, threadId: this.#thread.threadId }, request);
+    return { data: { ...place, kind: request.kind }, also: [], outcome: { ok: false, value: refused } };
   }
 
   #carry(step: Step, request?: StepRequest): void {
@@ -188,11 +199,8 @@ export class ThreadSteps {
   }
 
   #finish(step: Step, { ok, value }: StepResult): void {
-    this.#bytes += sizeOf(value);
-    if (this.#bytes > MAX_HISTORY_BYTES)
-      return this.#listener.onTooLarge(
-        `the steps of one round have together more than ${MAX_HISTORY_BYTES} bytes: remember less`,
-      );
+    const tooLarge = this.#bytes.addOutcome(value);
+    if (tooLarge !== null) return this.#listener.onTooLarge(tooLarge);
     step.outcome = { ok, value, place: this.#steps.size - this.#open().length, asked: this.#asked };
     this.#listener.onOver(step.data.ordinal, step.outcome);
   }
@@ -200,6 +208,7 @@ export class ThreadSteps {
   /** False when the thread, or the round, was over before. */
   async #append(events: Parameters<RunRecord['appendAll']>[0]): Promise<boolean> {
     const { signal } = this.#over;
+    this.#bytes.addRecorded(events);
     try {
       await persist(this.#rooms, signal, () => this.#thread.record.appendAll(events, 0));
       return !signal.aborted;

@@ -12,6 +12,7 @@ import {
   MAX_OPTIONS,
   MAX_PAYLOAD_BYTES,
   MAX_QUESTION_CHARACTERS,
+  MAX_REQUEST_BYTES,
   readGuestLine,
   type RecordedStep,
   type StepOutcome,
@@ -23,8 +24,6 @@ import { createOutcomes } from './outcomes.ts';
 import type { Say } from './run-thread.ts';
 
 const MAX_STEPS = 1000;
-/** A request with a task may be longer than a message. */
-const MAX_REQUEST_BYTES = 256 * 1024;
 const MAX_MESSAGE_CHARACTERS = 4000;
 
 /** The bounds of the schema, for the author. */
