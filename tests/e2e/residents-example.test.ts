@@ -47,7 +47,7 @@ it('a red build is fixed by one agent and reviewed by a second one', { timeout: 
   expect(thread.messages.map(({ role, content }) => [role, content])).toEqual([
     ['fix', { runId: fix, status: 'done', isChanged: true }],
     ['review', { isApproved: true, words: 'It is correct. APPROVED' }],
-    ['report', `approved; its work: caisson diff ${fix}`],
+    ['report', `done, approved; its work: caisson diff ${fix}`],
   ]);
   const requests = model.modelRequests();
   expect(requests).toHaveLength(4);
@@ -74,6 +74,7 @@ it(
     rmSync(config);
     const { stdout } = await project.caisson('init', '--with', 'residents');
     expect(stdout).toContain('npm test; echo $? > test-exit-code.txt');
+    expect(stdout).not.toContain('Next:'); // one next step, not two
     expect(stdout).toContain('Then: caisson trust --yes, caisson reload, and caisson logs --all -f');
     appendFileSync(config, runtime);
     expect((await project.caisson('up', '-d')).stderr).toContain('caisson reload lets it read caisson.yaml');
@@ -87,7 +88,7 @@ it(
     const byHand = await untilEnded(residents, await startThread(project, 'fix-build'));
     const [fix = ''] = byHand.runs;
     expect([byHand.status, byHand.detail, byHand.payload]).toEqual(['done', undefined, null]);
-    expect(byHand.messages.at(-1)?.content).toBe(`changed nothing: caisson show ${fix}`);
+    expect(byHand.messages.at(-1)?.content).toBe(`done, changed nothing: caisson show ${fix}`);
     expect(model.modelRequests().length).toBe(1); // no review of nothing
   },
 );

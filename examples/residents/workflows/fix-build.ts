@@ -11,7 +11,8 @@ interface Red {
 interface Fix {
   readonly runId: string;
   readonly status: string;
-  readonly isChanged: boolean;
+  /** Absent: nobody knows, because its work is in no patch. */
+  readonly isChanged?: boolean;
 }
 
 interface Review {
@@ -31,7 +32,7 @@ export default defineWorkflow<Red | null>({
       const { runId, status, patchBytes } = await dispatch({
         task: `${what} Find out why they fail and correct the code, not the tests.`,
       });
-      return { runId, status, isChanged: patchBytes > 0 };
+      return { runId, status, ...(patchBytes === undefined ? {} : { isChanged: patchBytes > 0 }) };
     },
     async review({ messages, dispatch }): Promise<Review> {
       const { runId } = lastOf<Fix>(messages, 'fix');
@@ -46,11 +47,11 @@ export default defineWorkflow<Red | null>({
       const isReviewed = messages.some(({ role }) => role === 'review');
       const isApproved = isReviewed && lastOf<Review>(messages, 'review').isApproved;
       const reviewed = isReviewed ? (isApproved ? 'approved' : 'not approved') : 'not reviewed';
-      const verdict = fix.isChanged ? reviewed : 'changed nothing';
+      const verdict = fix.isChanged === false ? 'changed nothing' : reviewed;
       log(`${fix.runId} is ${fix.status}, ${verdict}`);
-      return fix.isChanged
-        ? `${verdict}; its work: caisson diff ${fix.runId}`
-        : `${verdict}: caisson show ${fix.runId}`;
+      return fix.isChanged === true
+        ? `${fix.status}, ${verdict}; its work: caisson diff ${fix.runId}`
+        : `${fix.status}, ${verdict}: caisson show ${fix.runId}`;
     },
   },
   route({ messages }) {
@@ -62,7 +63,7 @@ export default defineWorkflow<Red | null>({
 });
 
 function isWorthReview({ status, isChanged }: Fix): boolean {
-  return status === 'done' && isChanged;
+  return status === 'done' && isChanged === true;
 }
 
 /** What a role returned last. */

@@ -52,12 +52,14 @@ function describeSandbox({ sandbox }: ProjectInspection): string[] {
 export function describeNext(
   { repository, agents, usual }: ProjectInspection,
   runtime: string | null,
+  { isSaid }: { readonly isSaid: boolean },
 ): Lines {
   const { tests } = repository;
   const isReady =
     runtime === null
       ? usual.refusal === null
       : agents.some(({ agent }) => agent.runtime === runtime && agent.refusal === null);
+  if (isSaid) return isReady ? [] : ['So that an agent can work here: caisson doctor'];
   if (!isReady)
     return [`Next: ${agents.length === 0 ? `caisson run -- ${tests ?? 'CMD'}` : 'caisson doctor'}`];
   return [`Next: caisson run "fix the flaky test"${tests === null ? '' : ` --verify "${tests}"`}`];

@@ -112,7 +112,7 @@ export function summariseResidents({
   if (threads !== undefined)
     rows.push([
       'threads',
-      `${threads.running} running, ${threads.waiting} waiting, ${threads.queued} queued`,
+      `${threads.running} running${describeHeld(threads.held)}, ${threads.waiting} waiting, ${threads.queued} queued`,
     ]);
   const [next] = schedules.toSorted((a, b) => (a.nextAt ?? '9').localeCompare(b.nextAt ?? '9'));
   if (next !== undefined)
@@ -122,6 +122,9 @@ export function summariseResidents({
     ]);
   return rows;
 }
+
+const describeHeld = (held = 0): string =>
+  held === 0 ? '' : ` (${held} of them held: caisson threads list)`;
 
 export function formatResidents(
   residents: readonly ResidentView[],
@@ -167,6 +170,16 @@ function describeTrouble({ key, state, problems = {}, ...resident }: ResidentVie
   if (state === 'blocked') return `caisson residents reset ${key} · ${blockReason}`;
   const isOver = lastEnding?.why === 'stopped' || (state === 'ready' && crashes === 0);
   return lastEnding === undefined || isOver ? '' : `${lastEnding.why}: ${lastEnding.detail}`;
+}
+
+/** What does not load; where it worked before, the old version does still. */
+export function listBroken(residents: readonly ResidentView[] = []): Lines {
+  return residents.flatMap(({ key, problems = {} }) =>
+    Object.entries(problems).map(([name, problem]) => {
+      const why = cutToWidth(findCause(problem), MAX_PROBLEM_COLUMNS);
+      return `${key}: the file of ${name} does not load (${why})`;
+    }),
+  );
 }
 
 /** What gets no work until a person says so. */

@@ -12,7 +12,13 @@ const MAX_DETAIL_COLUMNS = 200;
 
 const ageOf = (at: string): string => formatAge(Date.now() - Date.parse(at));
 
-export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, columns?: number): Lines {
+/** `answered`: questions that have an answer. */
+export function formatThreads(
+  threads: readonly ThreadRow[],
+  { bold }: Style,
+  columns?: number,
+  answered: ReadonlySet<string> = new Set(),
+): Lines {
   if (threads.length === 0) return ['No thread.'];
   const rows = threads.map((thread) => [
     thread.threadId,
@@ -22,7 +28,7 @@ export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, co
     `${thread.rounds} of ${thread.maxRounds}`,
     ageOf(thread.acceptedAt),
     cutToWidth(
-      thread.detail === undefined ? describeBriefly(thread) : findCause(thread.detail),
+      thread.detail === undefined ? describeBriefly(thread, answered) : findCause(thread.detail),
       MAX_DETAIL_COLUMNS,
     ),
   ]);
@@ -34,13 +40,18 @@ export function formatThreads(threads: readonly ThreadRow[], { bold }: Style, co
 }
 
 /** Without ids, which are long: `show` has them. */
-function describeBriefly({ waitsFor = [] }: ThreadRow): string {
+function describeBriefly({ waitsFor = [], heldBy }: ThreadRow, answered: ReadonlySet<string>): string {
+  if (heldBy !== undefined) return `waits: ${findCause(heldBy)}`;
   return waitsFor
-    .map(({ kind, until }) =>
-      kind === 'ask' ? 'waits for an answer' : [nameStep(kind), until].filter(isText).join(' '),
-    )
+    .map(({ kind, questionId = '', until }) => {
+      if (kind === 'ask') return answered.has(questionId) ? ANSWERED : 'waits for an answer';
+      return [nameStep(kind), until].filter(isText).join(' ');
+    })
     .join('; ');
 }
+
+/** The answer is recorded, and its step is not over: only a daemon goes on with it. */
+const ANSWERED = 'answered; goes on with the next daemon';
 
 /** As the role writes it. */
 const nameStep = (kind: string): string => (kind === 'value' ? 'step' : kind);
@@ -52,16 +63,19 @@ function describeTrigger({ trigger }: ThreadRow): string {
   return trigger.kind === 'schedule' ? `schedule ${trigger.schedule}` : 'you';
 }
 
-function describeWait({ waitsFor = [] }: ThreadRow): string {
+function describeWait({ waitsFor = [], heldBy }: ThreadRow, answered: ReadonlySet<string>): string {
+  if (heldBy !== undefined) return heldBy;
   return waitsFor
-    .map(({ kind, runIds, questionId, until }) =>
-      [nameStep(kind), runIds?.join(', '), questionId, until].filter(isText).join(' '),
-    )
+    .map(({ kind, runIds, questionId, until }) => {
+      const words = [nameStep(kind), runIds?.join(', '), questionId, until].filter(isText).join(' ');
+      return questionId !== undefined && answered.has(questionId) ? `${words} (${ANSWERED})` : words;
+    })
     .join('; ');
 }
 
-/** `open`: its questions that wait for an answer. */
-export function formatThread(thread: ThreadView, open: readonly QuestionRow[], style: Style): Lines {
+/** `asked`: its questions. */
+export function formatThread(thread: ThreadView, asked: readonly QuestionRow[], style: Style): Lines {
+  const open = asked.filter(({ status }) => status === 'open');
   return [
     ...formatPairs(
       {
@@ -73,7 +87,7 @@ export function formatThread(thread: ThreadView, open: readonly QuestionRow[], s
         started: thread.startedAt,
         ended: thread.endedAt,
         rounds: `${thread.rounds} of at most ${thread.maxRounds}`,
-        waits: describeWait(thread) || undefined,
+        waits: describeWait(thread, listAnswered(asked)) || undefined,
         continues: thread.continues,
         runs: thread.runs.join(', ') || undefined,
       },
@@ -85,6 +99,10 @@ export function formatThread(thread: ThreadView, open: readonly QuestionRow[], s
       describeContent(`round ${round}, ${role}`, content, style),
     ),
   ];
+}
+
+export function listAnswered(questions: readonly QuestionRow[]): ReadonlySet<string> {
+  return new Set(questions.flatMap(({ questionId, status }) => (status === 'answered' ? [questionId] : [])));
 }
 
 /** The question as its role put it. */

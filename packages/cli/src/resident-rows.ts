@@ -12,6 +12,7 @@ const RESIDENT_WORDS = {
   workflows: {
     list: 'list the code of yours that acts on signals',
     trigger: 'start a thread of one',
+    logs: 'print what one logged',
   },
   threads: {
     list: 'list the threads of workflows',

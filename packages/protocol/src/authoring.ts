@@ -42,12 +42,15 @@ export interface Sense<S extends Signals = Signals> {
 /** How a run that a role started has ended. */
 export interface EndedRun {
   readonly runId: string;
+  /** The one that it had; narrower than the one it was asked for with, where the workflow may have no more. */
+  readonly mode?: string;
   readonly status: string;
   readonly reply: string;
   readonly failure?: { readonly reason: string; readonly detail: string };
   readonly question?: string;
   readonly branch?: string;
-  readonly patchBytes: number;
+  /** Of the patch that `caisson diff` shows, however it ended; 0: it changed nothing. Absent: its work is in no patch, or forgotten. */
+  readonly patchBytes?: number;
 }
 
 /** What a role may ask of a run; the configuration and the workflow's grant decide the rest. */

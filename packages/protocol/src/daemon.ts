@@ -52,7 +52,10 @@ export const DaemonStatus = z.object({
   /** Absent where none is declared. */
   residents: z.optional(z.array(ResidentView)),
   /** Those that have not ended. */
-  threads: z.optional(z.object({ queued: count(), running: count(), waiting: count() })),
+  /** `held`: of the running ones, those whose workflow gets no work now; absent: none. */
+  threads: z.optional(
+    z.object({ queued: count(), running: count(), waiting: count(), held: z.optional(count()) }),
+  ),
   schedules: z.optional(z.array(ScheduleView)),
   /** Where pages and programs reach it over TCP. */
   url: z.optional(z.string()),

@@ -4,7 +4,10 @@ import { Timestamp } from './ids.ts';
 /** A durable needs_input, as `caisson questions -o json` and the library list it. */
 export const Question = z.object({
   questionId: z.string(),
+  /** Who asked: a run, or a thread. */
   runId: z.string(),
+  /** The same id, where a thread of a workflow asked. */
+  threadId: z.optional(z.string()),
   attempt: z.int(),
   status: z.enum(['open', 'answered', 'expired']),
   text: z.string(),

@@ -124,6 +124,8 @@ export const ThreadRow = z.object({
   /** Time that did not count for the timeout: it slept or a person was asked, and its role did no work of its own. `pausedSince` while it does. */
   pausedMs: z.optional(z.number()),
   pausedSince: z.optional(Timestamp),
+  /** Why its workflow gets no work now, as its daemon knows. */
+  heldBy: z.optional(z.string()),
   detail: z.optional(z.string()),
   continues: z.optional(z.string()),
 });

@@ -77,7 +77,7 @@ export const command = defineCommand({
       '',
       ...describeFile(file, text, { isThere, isExtended, isWritten }),
       ...describeFiles(files, { isWritten, isServed, tests: found.repository.tests }),
-      ...describeNext(found, runtime),
+      ...describeNext(found, runtime, { isSaid: options.with !== undefined }),
     ]);
     return EXIT_CODES.finished;
   },

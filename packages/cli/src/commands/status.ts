@@ -2,7 +2,7 @@ import { END_UNSEEN_REMEDY, findDaemon, readDaemonMetrics, type DaemonStanding }
 import type { DaemonStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { listBlocked, summariseResidents } from '../format-residents.ts';
+import { listBlocked, listBroken, summariseResidents } from '../format-residents.ts';
 import { cutToWidth, formatAge, formatDuration } from '../format-values.ts';
 import { warnUnread } from '../with-caisson.ts';
 import { line, textLines, type Line, type Lines, type Style } from '../painted.ts';
@@ -82,6 +82,7 @@ function formatStatus(status: DaemonStatus, { bold }: Style): Lines {
   return [
     ...rows.map(([name, value]) => line`${bold(name.padEnd(9))} ${value}`),
     ...listBlocked(status.residents),
+    ...listBroken(status.residents),
     ...listRuns(status),
   ];
 }

@@ -2,7 +2,7 @@
 import { ThreadStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatThread, formatThreads } from '../format-threads.ts';
+import { formatThread, formatThreads, listAnswered } from '../format-threads.ts';
 import { reportStart } from '../report-start.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaisson, withCaissonToRead, withCaissonToSteer } from '../with-caisson.ts';
@@ -30,15 +30,17 @@ export const list = defineCommand({
     { line: 'caisson threads list --status waiting', says: 'Which wait for an agent, an answer or a time.' },
   ],
   run: ({ options, output }) =>
-    withCaissonToRead(options['state-dir'], output, async ({ residents }) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { workflow, status } = options;
-      const threads = await residents.threads({
+      const threads = await caisson.residents.threads({
         newestFirst: true,
         limit: readLimit(options.limit),
         ...(workflow === undefined ? {} : { workflow }),
         ...(status.length === 0 ? {} : { status: status.map(readStatus) }),
       });
-      output.result(threads, () => formatThreads(threads, output.style, output.wrapColumns()));
+      const isAsking = threads.some(({ waitsFor = [] }) => waitsFor.some(({ kind }) => kind === 'ask'));
+      const answered = listAnswered(isAsking ? await caisson.questions({ status: 'answered' }) : []);
+      output.result(threads, () => formatThreads(threads, output.style, output.wrapColumns(), answered));
       return EXIT_CODES.finished;
     }),
 });
@@ -65,9 +67,9 @@ export const show = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const thread = await caisson.residents.thread(positionals[0] ?? '');
-      const all = thread.status === 'waiting' ? await caisson.questions({ status: 'open' }) : [];
-      const open = all.filter(({ runId }) => runId === thread.threadId);
-      output.result(thread, () => formatThread(thread, open, output.style));
+      const all = thread.status === 'waiting' ? await caisson.questions() : [];
+      const asked = all.filter(({ runId }) => runId === thread.threadId);
+      output.result(thread, () => formatThread(thread, asked, output.style));
       return EXIT_CODES.finished;
     }),
 });

@@ -1,8 +1,9 @@
-/** `caisson workflows list|trigger`. */
+/** `caisson workflows list|trigger|logs`. */
 import { readFileSync } from 'node:fs';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatWorkflows } from '../format-residents.ts';
+import { defineLogs } from '../resident-logs.ts';
 import { reportStart } from '../report-start.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
@@ -43,11 +44,11 @@ export const trigger = defineCommand({
   },
   positionals: { min: 1, max: 1 },
   examples: [
-    { line: 'caisson workflows trigger fix-build', says: 'Start one by hand.' },
     {
       line: `caisson workflows trigger fix-build --payload '{"failed":["a.test.ts"]}'`,
-      says: 'The same with what a signal would carry.',
+      says: 'Start one by hand, with what a signal would carry.',
     },
+    { line: 'caisson workflows trigger fix-build', says: 'The same without a payload.' },
   ],
   run: ({ options, positionals, output }) =>
     withCaisson(
@@ -59,10 +60,15 @@ export const trigger = defineCommand({
           readPayload(options.payload),
           key === undefined ? {} : { idempotencyKey: key },
         );
-        return reportStart(started, output);
+        return reportStart(started, output, positionals[0]);
       },
       output,
     ),
+});
+
+export const logs = defineLogs('WORKFLOW|KEY', {
+  line: 'caisson workflows logs fix-build -f',
+  says: 'Follow what its roles say.',
 });
 
 function readPayload(given: string | undefined): unknown {

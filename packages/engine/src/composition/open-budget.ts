@@ -20,7 +20,10 @@ export function openBudget(
         const run = ledger.run(runId);
         return run === null ? 'unknown' : run.ending === undefined ? 'open' : 'ended';
       },
-      usesModel: (runId) => ledger.run(runId)?.runtime !== 'command',
+      usesModel(runId) {
+        const run = ledger.run(runId);
+        return run === null || (run.runtime !== 'command' && run.startedAt !== undefined);
+      },
       nowMs: () => clock.wallMs(),
       alone: (work) => ledger.alone(work),
       rows: ledger.kv,

@@ -8,6 +8,7 @@ import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { createResidents, createThreads, guardSecrets, type Residents } from '../residents/index.ts';
 import { cancelRun } from './cancel-run.ts';
+import { readPatch } from './run-patch.ts';
 
 export interface ResidentHost {
   readonly engine: Engine;
@@ -47,6 +48,7 @@ export async function openResidents({
             .enter(async () => (await openCaisson(definedOnly(readHostEnvironment()))).dispatch(request))
             .catch(leaveToNextDaemon),
         describeRun: (runId) => describeRun(engine.rooms, runId),
+        measurePatch: async (runId) => (await readPatch(engine, runId)).length,
         cancelRun: (runId) => cancelRun(engine, runId),
         warn,
       }),

@@ -1,11 +1,10 @@
 /** What `caisson reload` does in a daemon: the configuration is read again, and what has changed is reported. */
-import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
 import type { ReloadReport } from '@caisson/protocol';
 import type { OpenedHost } from '../composition/open-here.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { SystemdNotifier } from '../daemon/index.ts';
 import type { DaemonFace } from './daemon-face.ts';
+import { describeMissing } from './missing-files.ts';
 import type { ServedResidents } from './serve-residents.ts';
 
 /**
@@ -58,9 +57,10 @@ export async function reloadProject(
 /** They are declared all the same: a file may come later. */
 function listMissing({ projectRoot, senses, workflows }: ResolvedConfig): string[] {
   return Object.entries({ senses, workflows }).flatMap(([kind, members]) =>
-    Object.values(members)
-      .filter(({ file }) => !existsSync(file))
-      .map(({ name, file }) => `${kind}.${name}: there is no file ${relative(projectRoot, file)}`),
+    Object.values(members).flatMap(({ name, file }) => {
+      const missing = describeMissing(projectRoot, file);
+      return missing === null ? [] : [`${kind}.${name}: ${missing}`];
+    }),
   );
 }
 

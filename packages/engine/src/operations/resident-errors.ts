@@ -5,11 +5,14 @@ export class ThreadNotFoundError extends CaissonError {
   readonly code = 'THREAD_NOT_FOUND';
 
   constructor(given: string, fitting: readonly string[] = []) {
+    const isNone = given === 'latest';
     super(
-      fitting.length < 2
-        ? `there is no thread "${given}"`
-        : `"${given}" fits several threads: ${fitting.slice(0, 5).join(', ')}`,
-      { remedy: 'caisson threads list lists them.' },
+      isNone
+        ? 'there is no thread yet'
+        : fitting.length < 2
+          ? `there is no thread "${given}"`
+          : `"${given}" fits several threads: ${fitting.slice(0, 5).join(', ')}`,
+      { remedy: isNone ? 'caisson workflows trigger NAME starts one.' : 'caisson threads list lists them.' },
     );
   }
 }

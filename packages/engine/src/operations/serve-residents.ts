@@ -2,7 +2,13 @@
  * The residents of a daemon: loaded when the first is declared, read again by a reload, stopped first. A configuration that
  * the user has not agreed to changes nothing: what was agreed to goes on.
  */
-import { BusTopic, definedOnly, type DaemonStatus, type ThreadStart } from '@caisson/protocol';
+import {
+  BusTopic,
+  definedOnly,
+  type DaemonStatus,
+  type ThreadRow,
+  type ThreadStart,
+} from '@caisson/protocol';
 import type { Caisson, ResidentsApi } from '../caisson-contract.ts';
 import { requireTrust } from '../composition/trusted-config.ts';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
@@ -15,8 +21,10 @@ import {
 } from '../daemon/index.ts';
 import type { Engine } from '../engine.ts';
 import type { Residents } from '../residents/index.ts';
+import { countHeld, describeHold, describeWait } from './held-threads.ts';
 import { readSchedules, toScheduledRequest } from './describe-schedule.ts';
 import { findResidentKey, requireSense, requireWorkflow } from './find-resident.ts';
+import { nameMissing, nameMissingOf } from './missing-files.ts';
 import { createOpenedResidents } from './opened-residents.ts';
 import { requireThread, resolveThreadId } from './read-threads.ts';
 import { ResidentBlockedError, ThreadActiveError, ThreadDroppedError } from './resident-errors.ts';
@@ -154,12 +162,20 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
     const key = findResidentKey(served.config(), given);
     await act(served.require(), key);
   };
+  const reader = createResidentReader(engine);
+  const markHeld = <T extends ThreadRow>(thread: T): T => ({
+    ...thread,
+    ...definedOnly({ heldBy: describeHold(served.residents(), thread) ?? undefined }),
+  });
+  const root = engine.config.projectRoot;
   return {
-    ...createResidentReader(engine),
+    ...reader,
+    threads: async (filter) => (await reader.threads(filter)).map(markHeld),
+    thread: async (thread) => markHeld(await reader.thread(thread)),
     logs: (...given) => createResidentReader({ ...engine, config: served.config() }).logs(...given),
-    senses: async () => served.residents()?.senses() ?? [],
-    workflows: async () => served.residents()?.workflows() ?? [],
-    list: async () => served.residents()?.residents() ?? [],
+    senses: async () => (served.residents()?.senses() ?? []).map((sense) => nameMissing(root, sense)),
+    workflows: async () => (served.residents()?.workflows() ?? []).map((flow) => nameMissing(root, flow)),
+    list: async () => nameMissingOf(root, served.residents()),
     schedules: async () => served.list(),
     trigger: (sense) =>
       gate.enter(async () => {
@@ -199,24 +215,8 @@ function createApi({ engine, gate }: ResidentRooms, served: Served): ResidentsAp
   };
 }
 
-/** What a thread that has not ended waits for. */
-function describeWait(
-  residents: Residents | null,
-  { threadId, workflow }: { readonly threadId: string; readonly workflow: string },
-): string {
-  const state = residents?.workflows().find(({ name }) => name === workflow)?.state;
-  if (state === undefined) return `It goes on when the workflow "${workflow}" is declared again.`;
-  if (state === 'blocked') return `It goes on after caisson residents reset workflow.${workflow}.`;
-  if (state === 'unloadable')
-    return (
-      `It goes on when the file of the workflow can be loaded: caisson residents says why not. ` +
-      `If a package was missing: caisson residents reset workflow.${workflow}.`
-    );
-  return `It goes on by itself; caisson threads show ${threadId} says what it waits for.`;
-}
-
 function describe(
-  { ledger }: Engine,
+  { ledger, config: { projectRoot } }: Engine,
   residents: Residents | null,
   schedules: NonNullable<DaemonStatus['schedules']>,
 ): Pick<DaemonStatus, 'residents' | 'threads' | 'schedules'> {
@@ -225,8 +225,11 @@ function describe(
     ...(residents === null
       ? {}
       : {
-          residents: residents.residents().slice(0, MAX_NAMED_RESIDENTS),
-          threads: { queued: count('queued'), running: count('running'), waiting: count('waiting') },
+          residents: nameMissingOf(projectRoot, residents).slice(0, MAX_NAMED_RESIDENTS),
+          threads: {
+            ...{ queued: count('queued'), running: count('running'), waiting: count('waiting') },
+            ...definedOnly({ held: countHeld(residents, ledger) || undefined }),
+          },
         }),
     ...(schedules.length === 0 ? {} : { schedules }),
   };

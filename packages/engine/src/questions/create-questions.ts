@@ -9,7 +9,7 @@ export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions
   return {
     async list(filter) {
       await expireQuestions(rooms);
-      return ledger.questions(filter);
+      return ledger.questions(filter).map(nameThread);
     },
     async answer(given, answer) {
       await expireQuestions(rooms);
@@ -21,6 +21,11 @@ export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions
       return answerOnce(rooms, requireOpen(ledger.question(found.questionId) ?? found), answer);
     },
   };
+}
+
+function nameThread(question: QuestionRow): QuestionRow {
+  const { runId } = question;
+  return isThreadStream(runId) ? { ...question, threadId: runId } : question;
 }
 
 /** Q1 */

@@ -94,17 +94,12 @@ async function awaitRuns(
 /** What cannot be read of it any more (it was forgotten, or is damaged) does not stop the thread. */
 async function describeEnded(rooms: StepRooms, runId: string, runs: number): Promise<EndedRun> {
   try {
-    return toEndedRun(rooms.ledger, await rooms.describeRun(runId), runs);
+    const patchBytes = await rooms.measurePatch(runId).catch(() => undefined); // unknown, and never 0
+    return toEndedRun(rooms.ledger, await rooms.describeRun(runId), patchBytes, runs);
   } catch {
     const row = rooms.ledger.run(runId);
     const failure = row?.failure === undefined ? undefined : { ...row.failure };
-    return definedOnly<EndedRun>({
-      runId,
-      status: row?.status ?? 'error',
-      reply: '',
-      failure,
-      patchBytes: 0,
-    });
+    return definedOnly<EndedRun>({ runId, status: row?.status ?? 'error', reply: '', failure });
   }
 }
 

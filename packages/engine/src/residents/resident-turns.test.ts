@@ -278,6 +278,7 @@ it('a turn that is given up is ended, also in a loop, and the others go on', asy
   await resident.process.send({ kind: 'abandon', id: loop.id, why: 'cancelled', graceMs: 100 });
   expect(await outcomeOf(resident, loop.id)).toEqual({
     kind: 'failed',
+    role: 'loops',
     failure: { kind: 'aborted', detail: 'cancelled' },
   });
   await resident.process.send({ kind: 'step-done', id: wait.id, ordinal: 0, ok: true, value: null });
@@ -302,7 +303,7 @@ it('a role that waits for a step fails at once when its turn is given up, and as
     await stepOf(resident, order.id, 0);
     await resident.process.send({ kind: 'abandon', id: order.id, why: 'cancelled', graceMs: 600_000 });
     const failure = { kind: 'aborted', detail: 'cancelled' };
-    expect(await outcomeOf(resident, order.id)).toEqual({ kind: 'failed', failure });
+    expect(await outcomeOf(resident, order.id)).toEqual({ kind: 'failed', role: 'role', failure });
   }
   const said = resident.lines.flatMap((line) => (line.kind === 'logged' ? [line.text] : []));
   expect(said).toEqual(['caught cancelled true', 'refused cancelled']);
@@ -343,7 +344,7 @@ it('a guest has no more turns at the same time than its limits allow; the others
   const aborted = { kind: 'failed', failure: { kind: 'aborted', detail: 'enough' } };
   expect(await end(late[0]?.id ?? '')).toEqual(aborted);
   expect(resident.lines.filter(({ kind }) => kind === 'step').length).toBe(16);
-  expect(await end(first?.id ?? '')).toEqual(aborted);
+  expect(await end(first?.id ?? '')).toEqual({ ...aborted, role: 'waits' });
   await stepOf(resident, late[1]?.id ?? '', 0);
 }, 30_000);
 
@@ -446,6 +447,7 @@ it('a role that loops without end is ended when it has been silent for too long;
   await resident.process.send(loop);
   expect(await outcomeOf(resident, loop.id)).toEqual({
     kind: 'failed',
+    role: 'loops',
     failure: { kind: 'timeout', detail: 'its code did not give its thread back for 1500 ms' },
   });
   await resident.process.send({ kind: 'step-done', id: wait.id, ordinal: 0, ok: true, value: null });

@@ -34,17 +34,18 @@ export function parseRoleRun(asked: Readonly<Record<string, unknown>>): Dispatch
 export function toEndedRun(
   ledger: Pick<Ledger, 'read'>,
   { runId, status, reply, failure, asked, branch }: DispatchResult,
+  patchBytes: number | undefined,
   runs: number,
 ): EndedRun {
   const longest = Math.min(MAX_REPLY_CHARACTERS, Math.floor(MAX_REPLIES_CHARACTERS / runs));
-  const captures = ledger.read({ runId, types: ['capture.done'] });
   return definedOnly<EndedRun>({
     runId,
+    mode: ledger.read({ runId, types: ['dispatch.accepted'] })[0]?.data.grant.mode,
     status,
     reply: reply.length > longest ? `${reply.slice(0, longest)}…` : reply,
     failure: failure === undefined ? undefined : { reason: failure.reason, detail: failure.detail },
     question: asked?.question,
     branch: branch?.name,
-    patchBytes: captures.findLast(({ data }) => data.what === 'patch')?.data.bytes ?? 0,
+    patchBytes,
   });
 }

@@ -33,6 +33,8 @@ export interface ThreadRooms {
   /** Once for each idempotency key; resolves when the run was accepted, and never when the host ends before that. */
   dispatch(request: DispatchRequest): Promise<{ readonly runId: string }>;
   describeRun(runId: string): Promise<DispatchResult>;
+  /** The bytes of its patch, however it ended. Rejects where its work is in none, or cannot be read. */
+  measurePatch(runId: string): Promise<number>;
   cancelRun(runId: string): Promise<unknown>;
   warn(message: string): void;
 }

@@ -125,6 +125,7 @@ function openHost(project: Project) {
     ...{ clock, ledger, recorder, feed, runtime, projectRoot: '/project', depth: 2 },
     findWorkflow: (name) => (name in workflows ? project.settings : null),
     dispatch: (request) => whileAlive(() => project.accept(request)),
+    measurePatch: async () => 0,
     describeRun: async (runId) => ({
       ...describeRun(runId, ledger.run(runId)?.status ?? 'error'),
       reply: `${project.reply.text}${runId}`,

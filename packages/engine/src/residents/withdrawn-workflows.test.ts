@@ -44,6 +44,7 @@ async function openWorkflow() {
           await recorder.of(runId).append('dispatch.accepted', data, { attempt: 0 });
           return { runId };
         },
+        measurePatch: () => Promise.reject(new Error('no run has ended')),
         describeRun: () => Promise.reject(new Error('it was forgotten')),
         cancelRun: () => Promise.resolve(),
         warn: () => undefined,

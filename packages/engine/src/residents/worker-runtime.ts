@@ -138,6 +138,7 @@ class KeyedRuntime implements WorkerRuntime {
   async reset(key: string): Promise<boolean> {
     const found = this.#keys.use(key);
     if (found === undefined) return false;
+    this.#endings.delete(key);
     const wasBlocked = found.state.kind === 'blocked';
     if (wasBlocked) {
       await this.#record.append('resident.reset', { key }, NO_ATTEMPT);

@@ -2,7 +2,13 @@
  * What a thread says, as the main thread takes it. The user's code could post anything itself: what is no line of ours is as if
  * it had said nothing, and what is passed on is a line that the worker outside takes.
  */
-import { isNestedDeeper, isRecord, MAX_LINE_LEVELS, readGuestLine } from '@caisson/protocol';
+import {
+  isNestedDeeper,
+  isRecord,
+  MAX_LINE_LEVELS,
+  MAX_NAME_CHARACTERS,
+  readGuestLine,
+} from '@caisson/protocol';
 import type { ThreadLine } from './thread-messages.ts';
 
 type Shape = Readonly<Record<string, unknown>>;
@@ -26,6 +32,8 @@ function isLine(line: Shape, name: string): boolean {
       return true;
     case 'logged':
       return isText(line['text']);
+    case 'role':
+      return isRole(line['name']);
     case 'pinned':
       return isPinned(line);
     case 'loaded':
@@ -43,6 +51,8 @@ function isLine(line: Shape, name: string): boolean {
       return false;
   }
 }
+
+const isRole = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_NAME_CHARACTERS;
 
 function isPinned({ url, format, way, source }: Shape): boolean {
   return isText(url) && (format === null || isText(format)) && isText(source === undefined ? way : source);

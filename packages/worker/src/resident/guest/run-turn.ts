@@ -27,7 +27,8 @@ export function createTurnRunner(workflow: object, { projectRoot }: ThreadStart,
       projectRoot,
       log: (...words: unknown[]) => (own.isReplaying() ? undefined : log(...words)),
     };
-    say({ kind: 'turned', outcome: await takeTurn(workflow as Workflow, order, own, parts) });
+    const begin = (name: string): void => say({ kind: 'role', name });
+    say({ kind: 'turned', outcome: await takeTurn(workflow as Workflow, order, own, { ...parts, begin }) });
   };
   return (order) => {
     if (order.kind === 'turn') void run(order.turn);
@@ -46,7 +47,7 @@ async function takeTurn(
   workflow: Workflow,
   order: TurnOrder,
   steps: Steps,
-  parts: Parts,
+  { begin, ...parts }: Parts & { begin(role: string): void },
 ): Promise<TurnEnding> {
   let role: string | undefined;
   const fail = (failure: GuestFailure): TurnEnding =>
@@ -57,6 +58,7 @@ async function takeTurn(
     if (next === null) return { kind: 'end' };
     const work = findRole(workflow, next);
     role = next as string; // it is the name of a role
+    begin(role); // nobody else knows it, if the role ends its thread
     const content: unknown = await Promise.race([
       work(createContext(order, steps, parts)),
       steps.changed, // a role that catches the error of a step has changed all the same

@@ -70,6 +70,8 @@ export type ThreadLine =
     }
   | { readonly kind: 'step'; readonly ordinal: number; readonly request: StepRequest }
   | { readonly kind: 'worked'; readonly ordinal: number; readonly ok: boolean; readonly value: unknown }
+  /** The router has named it, and it begins. */
+  | { readonly kind: 'role'; readonly name: string }
   | { readonly kind: 'turned'; readonly outcome: TurnEnding }
   | { readonly kind: 'logged'; readonly text: string }
   | { readonly kind: 'pong' };

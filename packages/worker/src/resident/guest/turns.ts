@@ -81,9 +81,12 @@ function runTurn(
       if (!running.delete(order.id)) return;
       limit.clear();
       watch.stop();
-      const failure = limit.reason();
-      resolve(failure === null ? outcome : { kind: 'failed', failure });
+      const failure = limit.reason() ?? (outcome.kind === 'failed' ? outcome.failure : null);
+      resolve(
+        failure === null ? outcome : { kind: 'failed', ...(role === undefined ? {} : { role }), failure },
+      );
     };
+    let role: string | undefined;
     const limit = createWorkLimit(thread, { onKill: () => finish({ kind: 'end' }) });
     const { silenceMs } = outlet;
     const watch = watchTurn(thread, silenceMs, () =>
@@ -93,6 +96,7 @@ function runTurn(
     const take = (line: ThreadLine): void => {
       if (line.kind === 'logged') outlet.log(outlet.name, line.text, order.threadId);
       else if (line.kind === 'pong') watch.answered();
+      else if (line.kind === 'role') role = line.name;
       else if (line.kind === 'turned') finish(line.outcome);
       else if ((line.kind === 'step' || line.kind === 'worked') && running.has(order.id))
         outlet.say({ ...line, id: order.id });
