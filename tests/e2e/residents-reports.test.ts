@@ -1,4 +1,4 @@
-/** What commands and roles report of residents is true: each of these once gave somebody a wrong idea. */
+/** What commands and roles report of residents is true: each test is of a report that once misled a person. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResidentView, ThreadView, WorkflowView } from '@caisson/protocol';
