@@ -163,7 +163,7 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     expect((await project.caisson('down', '--now')).code).toBe(0);
   });
 
-  it('whose group has filled its disk says what to do, and a reset after that helps', async () => {
+  it('whose group has filled its disk says what to do, and a reset helps once its files are removed', async () => {
     const { project } = await serveResidents(
       ['senses: { fills: { file: fills.ts, on: [{ signal: never }], disk: 4m, crashLimit: 1 } }'],
       {
@@ -185,10 +185,13 @@ describe('a worker', { timeout: LIMIT_MS }, () => {
     );
     for (const words of [['reload'], ['residents', 'reset', 'senses.fills']])
       expect((await project.caisson(...words)).code).toBe(0);
-    for (const n of [1, 2]) expect(payloadOf(await trigger(project, 'fills'))).toBe(n);
+    const again = await project.caisson('senses', 'trigger', 'fills');
+    expect([again.code, again.stdout]).toEqual([1, expect.stringContaining('the limit is 4194304')]);
+    await untilResident(project, 'senses.fills', ({ state }) => state === 'blocked');
     const state = join(project.root, '.caisson/residents/senses.fills/state');
     for (const name of readdirSync(state).filter((each) => /^\d+$/.test(each))) rmSync(join(state, name));
-    expect(payloadOf(await trigger(project, 'fills'))).toBe(3);
+    expect((await project.caisson('residents', 'reset', 'senses.fills')).code).toBe(0);
+    for (const n of [1, 2]) expect(payloadOf(await trigger(project, 'fills'))).toBe(n);
   });
 
   it('that is drained or restarted is another one afterwards, and its state stays', async () => {

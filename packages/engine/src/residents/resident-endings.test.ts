@@ -1,8 +1,8 @@
 /** Code that takes its whole process down, or tries to: a typed end each time, and nothing is left. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findByMarker, MARKER_NAME } from '@caisson/ground';
+import { findByMarker, MARKER_NAME, measureTree } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { computeOrder } from './fixtures/open-starter.ts';
 import { containing, senseThat, serve } from './fixtures/serve-code.ts';
@@ -124,7 +124,7 @@ it('a file that never finishes loading, throws, exits or is no sense costs itsel
   expect((await resident.compute('fine')).failure).toBeUndefined();
 });
 
-it('code that fills its disk is ended, with the folder and what to do; its group goes on', async () => {
+it('code that fills its disk is ended, with the folder and what to do; no start adds to it', async () => {
   const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 4 * 1024 ** 2 };
   const { resident, root, startAgain, expectNothingLeft } = await serve(
     senseThat(
@@ -135,9 +135,6 @@ it('code that fills its disk is ended, with the folder and what to do; its group
       grant: { limits },
       files: {
         counts: senseThat(`const n = (state.get('n') ?? 0) + 1; state.set('n', n); emit('n', n);`),
-        idle: senseThat(
-          `await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)));`,
-        ),
       },
     },
   );
@@ -149,19 +146,30 @@ it('code that fills its disk is ended, with the folder and what to do; its group
   expectNothingLeft();
   for (const text of ['the limit is 4194304', 'caisson residents reset senses.group'])
     expect((await resident.ended).detail).toContain(text);
-  // The others of its group are served, now and after the watch has looked; one that goes on to fill it is not.
+  const names = readdirSync(state);
   const next = await startAgain();
-  await next.next('ready');
-  for (let n = 1; n <= 3; n += 1) {
-    expect((await next.compute('counts')).signals).toEqual([{ name: 'n', payload: n }]);
-    expect((await next.compute('idle', { timeoutMs: 1000, graceMs: 100 })).failure?.kind).toBe('timeout');
-  }
-  await next.process.send(computeOrder('bad'));
   expect(await next.ended).toMatchObject(ended);
+  expect(next.lines.map(({ kind }) => kind)).toEqual(['ended']);
+  expect(readdirSync(state)).toEqual(names);
   rmSync(state, { recursive: true });
   const last = await startAgain();
   expect((await last.compute('counts')).signals).toEqual([{ name: 'n', payload: 1 }]);
 }, 40_000);
+
+it('no single file becomes larger than the disk limit, also in one call', async () => {
+  const limits = { memory: 512 * 1024 ** 2, pids: 128, disk: 16 * 1024 ** 2 };
+  const { resident, root } = await serve(
+    senseThat(
+      `const { status } = spawnSync('fallocate', ['-l', '1G', process.env.CAISSON_STATE + '/large']);
+       emit('tried', status === 0 ? 'allocated' : 'refused');`,
+      `import { spawnSync } from 'node:child_process';`,
+    ),
+    { grant: { limits } },
+  );
+  expect((await resident.compute('bad')).signals).toEqual([{ name: 'tried', payload: 'refused' }]);
+  expect(await measureTree(`${root}/.caisson/residents/senses.group/state`)).toBeLessThan(limits.disk);
+  expect((await resident.compute('fine')).failure).toBeUndefined();
+}, 20_000);
 
 it('code that fills a folder that it was granted is ended, with the folder and its limit', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'granted-'));

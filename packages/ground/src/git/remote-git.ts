@@ -2,6 +2,7 @@
 import { CaissonError, definedOnly, type PushProblem } from '@caisson/protocol';
 
 import { runBounded, type BoundedCommandResult } from '../processes/index.ts';
+import { limitFileSize } from '../platform/index.ts';
 import { findGit } from './git-hardening.ts';
 import { briefly } from './git.ts';
 import { isPlainRef } from './ref-files.ts';
@@ -136,25 +137,15 @@ interface Order {
   readonly maxOutputBytes?: number;
 }
 
-const BLOCK_BYTES = 512;
-
-/** A hard limit that is lower already stays: only root could raise it. */
-const LIMITED =
-  'hard=$(ulimit -H -f); if [ "$hard" = unlimited ] || [ "$1" -le "$hard" ]; then ulimit -f "$1" || exit; fi; shift; exec "$@"';
-
 async function run(options: RemoteGitOptions, order: Order): Promise<BoundedCommandResult> {
   const { remote, access, cwd, timeoutMs, signal } = options;
   const git = [...argsFor(remote, access), ...order.args];
   const { maxFileBytes } = order;
-  const command =
-    maxFileBytes === undefined
-      ? { file: findGit(), args: git }
-      : {
-          file: '/bin/sh',
-          args: ['-c', LIMITED, 'sh', String(Math.ceil(maxFileBytes / BLOCK_BYTES)), findGit(), ...git],
-        };
+  const [file = '', ...args] =
+    maxFileBytes === undefined ? [findGit(), ...git] : limitFileSize([findGit(), ...git], maxFileBytes);
   const result = await runBounded({
-    ...command,
+    file,
+    args,
     cwd,
     env: {
       ...environmentFor(remote, access),

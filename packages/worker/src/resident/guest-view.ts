@@ -1,5 +1,5 @@
 /** What the guest and the user's code see: the project read-only, their own folder, and what was granted. */
-import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
+import { limitFileSize, MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import { STATE_INSIDE, type ResidentJob } from '@caisson/protocol';
 import type { OpenNetwork } from '../network/index.ts';
 import { INSIDE, proxyVariables, QUIET_PROGRAMS, relayed } from '../view/index.ts';
@@ -15,7 +15,7 @@ export function buildGuestSpec(job: ResidentJob, network: OpenNetwork | null): S
     path.startsWith(`${projectRoot}/.git/`) && path.endsWith('/config');
   return {
     kind: 'bwrap',
-    argv: network === null ? guest : relayed(relay, guest),
+    argv: limitFiles(network === null ? guest : relayed(relay, guest), grant.limits.disk),
     env: guestVariables(job, network),
     cwd: projectRoot,
     workspace: { source: projectRoot, target: projectRoot, readOnly: true },
@@ -41,6 +41,11 @@ export function buildGuestSpec(job: ResidentJob, network: OpenNetwork | null): S
     stdin: 'closed',
     extraFds: ['pipe'],
   };
+}
+
+/** The kernel lets no single file become larger than the disk limit: one call could take all that is free before a watch looks. */
+function limitFiles(argv: readonly string[], maxBytes: number | undefined): readonly string[] {
+  return maxBytes === undefined ? argv : limitFileSize(argv, maxBytes);
 }
 
 function guestVariables(job: ResidentJob, network: OpenNetwork | null): Record<string, string> {

@@ -1,6 +1,4 @@
 /** What ends a guest from outside: it is not ready in time, does not answer, or fills its disk. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import {
   findHiding,
   measureTree,
@@ -14,8 +12,6 @@ import type { ResidentEnding, ResidentJob } from '@caisson/protocol';
 import type { GuestLink } from './guest-link.ts';
 
 const MAX_PING_MS = 2000;
-/** For a group whose folder is too large: its database has to work. */
-const OVER_LIMIT_BYTES = 2 * 1024 ** 2;
 
 export type EndGuest = (why: ResidentEnding['why'], detail: string) => void;
 
@@ -60,7 +56,10 @@ export function watchAnswers(
   };
 }
 
-/** Its state folder may grow up to the limit, with what is in it already; a granted folder by as much while this guest lives. */
+/**
+ * Its state folder may grow up to the limit, with what is in it already: one that is larger ends the guest before it begins, as
+ * each start could add to it. A granted folder may grow by as much while this guest lives.
+ */
 export async function watchDisk(
   job: ResidentJob,
   running: () => SandboxProcess | null,
@@ -92,14 +91,14 @@ async function watchState(
   end: EndGuest,
 ): Promise<GrowthWatch> {
   const bytes = await measureTree(state);
-  const left = Math.max(0, findCeiling(state, cap, bytes) - bytes);
   const exceeded = (growth: number, why: string): void =>
     end(
       'disk',
       `its state folder ${state} has ${bytes + growth} bytes, the limit is ${cap}${why}: ` +
         `remove what it does not need from there, or raise its disk; then caisson residents reset ${key}`,
     );
-  return watchFolder(state, left, running, exceeded, { mustBeCounted: true });
+  if (bytes > cap) exceeded(0, '');
+  return watchFolder(state, Math.max(0, cap - bytes), running, exceeded, { mustBeCounted: true });
 }
 
 function watchFolder(
@@ -122,18 +121,4 @@ function watchFolder(
     findHiding: () => ask(null, (pid) => findHiding(pid, path, [process.pid, process.ppid])),
     onExceeded: (growth, why) => onExceeded(growth, why ? ` (${why})` : ''),
   });
-}
-
-/**
- * A folder that is too large already may still grow a little beyond what it was when that was found, so that the group can
- * go on with its database and remove files. It is counted once, not again with each start.
- */
-function findCeiling(state: string, cap: number, bytes: number): number {
-  const note = join(dirname(state), 'over-limit');
-  if (bytes <= cap) {
-    rmSync(note, { force: true });
-    return cap;
-  }
-  if (!existsSync(note)) writeFileSync(note, String(bytes), { mode: 0o600 });
-  return (Number(readFileSync(note, 'utf8')) || bytes) + OVER_LIMIT_BYTES;
 }

@@ -98,6 +98,10 @@ async function findEnding(serving: Serving): Promise<ResidentEnding> {
   let network: OpenNetwork | null = null;
   try {
     const stopWatching = await watchDisk(job, () => serving.guest, serving.end);
+    if (serving.reason !== null) {
+      await stopWatching();
+      return { ...serving.reason, stderrTail: '' };
+    }
     network = await openGrantedNetwork(job.network, log);
     const guest = await launchSandbox(buildGuestSpec(job, network));
     serving.guest = guest;
