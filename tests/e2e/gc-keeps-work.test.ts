@@ -141,5 +141,5 @@ it('each run that is kept has a line with the reason and the way out', { timeout
     `kept ${outputs.runId}: it has outputs; caisson outputs ${outputs.runId} --to FOLDER copies them, then caisson forget ${outputs.runId}`,
     `kept ${asked.runId}: its question is open: caisson answer ${asked.runId} "…"`,
   ]);
-  expect(stdout).toContain(`forgot 1 runs: ${second.runId}`);
+  expect(stdout).toContain(`forgot 1 run: ${second.runId}`);
 });

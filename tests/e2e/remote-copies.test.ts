@@ -19,7 +19,7 @@ it('gc drops a copy once no run needs it, and du names it', { timeout: 120_000 }
   expect((await project.caisson('du')).stdout).toMatch(/remotes +copies of remote repositories/);
 
   const first = await project.caisson('gc', '--all', '--older-than', '0s');
-  expect(first.stdout).toContain(`forgot 1 runs: ${pushed.runId}`);
+  expect(first.stdout).toContain(`forgot 1 run: ${pushed.runId}`);
   expect(first.stdout).toContain(`kept ${refused.runId}: you do not have its work`);
   expect(listCopies()).toHaveLength(1);
 

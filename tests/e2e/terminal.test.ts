@@ -193,6 +193,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'senses trigger': [[FORGED]],
   'senses logs': [[FORGED]],
   'workflows list': [[], ['--state-dir', FORGED]],
+  'workflows logs': [[FORGED]],
   'workflows trigger': [[FORGED, '--payload', `@${FORGED}`]],
   'threads list': [[], ['--status', FORGED]],
   'threads show': [[FORGED]],
