@@ -9,6 +9,7 @@ import { line } from './painted.ts';
 import { printWarnings } from './print-warnings.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { VERSION } from './version.ts';
+import { keepYoungSpaceSmall } from './young-space.ts';
 
 const MAX_TASK_COLUMNS = 120;
 const STOPPING = 'Stopping; the work of its runs is kept. A second signal forces.';
@@ -28,6 +29,7 @@ export async function serveHere(stateDir: string | undefined, output: Output): P
     if (force) served?.force();
     else served?.stop(order);
   });
+  keepYoungSpaceSmall();
   try {
     served = await serveProject({
       version: VERSION,

@@ -57,9 +57,8 @@ function connectTo(path: string): Promise<Socket> {
         socket.once('error', reject);
       }),
   ).catch((error: unknown) => {
-    throw new WorkerUnreachableError(`the worker does not listen: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const { code, message } = error as NodeJS.ErrnoException; // the message names a path that is only ours
+    throw new WorkerUnreachableError(`the worker does not listen: ${code ?? message}`, { cause: error });
   });
 }
 
