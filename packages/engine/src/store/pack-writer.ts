@@ -38,10 +38,9 @@ export class PackWriter {
 
   /** Keeps the bytes; they must not be changed afterwards. */
   async add(digest: string, bytes: Uint8Array): Promise<void> {
-    if (this.#blobs.has(digest)) return;
+    if (bytes.length === 0 || this.#blobs.has(digest)) return; // `EMPTY_DIGEST` needs no place
     this.#blobs.set(digest, { digest, offset: this.#offset, size: bytes.length });
     this.#offset += bytes.length;
-    if (bytes.length === 0) return;
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
     if (this.#pendingBytes >= FLUSH_BYTES || this.#pending.length >= FLUSH_PIECES) await this.#flush();
