@@ -290,8 +290,9 @@ it.each(
       expect(read.stderr).not.toContain('put the content again');
     }
     const { found } = await examine(project, '--repair');
-    expect(found['store']?.findings?.join()).toContain(`patch of ${run.runId} is ${kind}`);
     expect(JSON.stringify(found)).not.toContain('--repair');
+    if (title === 'truncated' && place === 'a pack') return expect(found).toEqual({}); // only its index was
+    expect(found['store']?.findings?.join()).toContain(`patch of ${run.runId} is ${kind}`);
   },
   60_000,
 );

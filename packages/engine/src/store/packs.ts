@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { StoreAccessError, StoreCorruptError } from './errors.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
-import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
+import { accessError, isMissing, listNames, packFile, type LocalLayout } from './local-layout.ts';
 import {
   findHead,
   findInIndex,
@@ -96,11 +96,11 @@ export class Packs {
   touch(name: string): boolean {
     try {
       const now = Date.now() / 1000;
-      utimesSync(join(this.#layout.packs, `${name}.pack`), now, now);
+      utimesSync(packFile(this.#layout, name), now, now);
       return true;
     } catch (cause) {
       if (isMissing(cause)) return false;
-      throw accessError(join(this.#layout.packs, `${name}.pack`), cause);
+      throw accessError(packFile(this.#layout, name), cause);
     }
   }
 
@@ -160,8 +160,8 @@ export class Packs {
 
   /** A collection moves a pack to the trash, and back when it was touched meanwhile. */
   #open(name: string): { readonly fd: number; readonly file: string } {
-    const { packs, trash } = this.#layout;
-    const [home, doomed] = [join(packs, `${name}.pack`), join(trash, `${name}.pack`)];
+    const home = packFile(this.#layout, name);
+    const doomed = join(this.#layout.trash, `${name}.pack`);
     for (const file of [home, doomed]) {
       try {
         return { fd: openSync(file, 'r'), file };
