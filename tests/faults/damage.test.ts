@@ -258,6 +258,35 @@ it('doctor names the run of a dead host, and ends with 1 when something was not 
   expect([repaired.code, repaired.stdout]).toEqual([1, expect.stringContaining('0 runs are under way')]);
 }, 60_000);
 
+it('a run names the pack of another one in which its content was, and doctor --repair makes the index again', async () => {
+  const project = createProject();
+  const [one, two] = [
+    await project.run('--', 'sh', '-c', 'echo same; echo one >&2'),
+    await project.run('--', 'sh', '-c', 'echo same; echo two >&2'),
+  ];
+  const { file } = findStored(project, ref(await project.events(one.runId), 'resultRef'));
+  const shared = two.result?.logs.stdout.ref ?? '';
+  expect(findStored(project, shared).file).toBe(file);
+  truncateSync(file, statSync(file).size - 60);
+  const verified = await project.caisson('verify', two.runId);
+  expect([verified.code, verified.stdout]).toEqual([
+    6,
+    expect.stringContaining(`${shared} is found nowhere else, and may be in ${file}`),
+  ]);
+  expect(verified.stdout).toContain('caisson doctor --repair takes what it can from a damaged pack');
+  const { code, found } = await examine(project);
+  expect([code, found['store']?.repair]).toEqual([
+    6,
+    'caisson doctor --repair makes the index of a damaged pack again.',
+  ]);
+  expect(await examine(project, '--repair')).toEqual({
+    code: 0,
+    repaired: [{ id: 'store', verdict: 'ok', detail: expect.stringContaining(`index of ${file}`) as string }],
+    found: {},
+  });
+  for (const { runId } of [one, two]) expect((await project.caisson('verify', runId)).code).toBe(0);
+}, 60_000);
+
 const PLACES: [string, string][] = [
   ['a pack', 'echo changed > new.txt'],
   ['a file of its own', LARGE],

@@ -157,3 +157,22 @@ it('empty content is lost with no pack, and needs no file that an earlier versio
   expect(await open().gc([], { graceMs: -1 })).toMatchObject({ removedBlobs: 1 });
   expect(existsSync(fileOf(empty))).toBe(false);
 });
+
+it('a blob that only a broken pack may have is named with that pack, and with what to do', async () => {
+  const [{ digest } = { digest: '' }] = await open().putBlobs([
+    Buffer.from('of two runs'),
+    Buffer.from('of one'),
+  ]);
+  truncateSync(packFile(), 20);
+  const error = await open()
+    .getBlob(digest)
+    .catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(StoreCorruptError);
+  expect(error).toMatchObject({
+    digest,
+    message: expect.stringContaining(
+      `${digest} is found nowhere else, and may be in ${packFile()}`,
+    ) as string,
+    remedy: expect.stringContaining('caisson doctor --repair') as string,
+  });
+});

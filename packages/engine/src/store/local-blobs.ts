@@ -53,8 +53,7 @@ export class LocalBlobs {
   /** Where the blob is; null only when the whole store was readable and does not have it. */
   find(digest: string): BlobPlace | null {
     const place = this.findReadable(digest);
-    const [broken] = place === null ? this.packs.listBroken() : [];
-    if (broken !== undefined) throw broken.error;
+    if (place === null) this.packs.refuseUnknown(digest);
     return place;
   }
 

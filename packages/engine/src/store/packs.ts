@@ -1,7 +1,7 @@
 import { closeSync, openSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StoreAccessError, StoreCorruptError } from './errors.ts';
+import { describeRestoring, StoreAccessError, StoreCorruptError } from './errors.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { accessError, isMissing, listNames, packFile, type LocalLayout } from './local-layout.ts';
 import {
@@ -71,9 +71,23 @@ export class Packs {
     this.#broken = broken;
   }
 
-  /** As of the last `refresh`. A blob that is found nowhere may be in one of these, and must not look absent. */
+  /** As of the last `refresh`. */
   listBroken(): readonly BrokenPack[] {
     return this.#broken;
+  }
+
+  /** Throws for a blob that was found nowhere, if a pack is broken: it may be in there, also from another run. */
+  refuseUnknown(digest: string): void {
+    const [first] = this.#broken;
+    if (first === undefined) return;
+    const file = packFile(this.#layout, first.name);
+    const count = this.#broken.length;
+    const which = count === 1 ? file : `one of ${count} packs that cannot be used, as ${file}`;
+    const where = `${digest} is found nowhere else, and may be in ${which}, also if another run stored it there`;
+    const { error } = first;
+    throw error instanceof StoreCorruptError
+      ? new StoreCorruptError(digest, error.file, error.detail, where)
+      : new StoreAccessError(`${where}: ${error.message}`, { cause: error, remedy: describeRestoring(file) });
   }
 
   find(digest: string): PackPlace | null {
