@@ -23,7 +23,7 @@ import { createProject, finish, until, type Project } from '../e2e/project.ts';
 /** So much that its patch is a file of its own. */
 const LARGE = 'yes changed | head -c 100000 > new.txt';
 /** What else is in the pack of a result. */
-const BESIDE = ['reply', 'logs/stdout', 'logs/stderr'];
+const BESIDE = ['reply', 'logs/stdout'];
 
 interface Examined {
   readonly code: number | null;
@@ -67,8 +67,8 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
   const project = createProject();
   const work = `echo said; ${LARGE}; mkdir -p outputs; echo report > outputs/report.txt`;
   const bad = await project.run('--', 'sh', '-c', work);
-  // It has no content in common with the other one, which could be in that one's pack.
-  const sound = await project.run('--', 'sh', '-c', 'echo other > other.txt; echo own; echo aside >&2');
+  // It has nothing in common with the other one, in whose pack that would be, but its empty stderr.
+  const sound = await project.run('--', 'sh', '-c', 'echo other > other.txt; echo own');
   const events = await project.events(bad.runId);
   const needed = {
     result: ref(events, 'resultRef'),
@@ -258,6 +258,35 @@ it('doctor names the run of a dead host, and ends with 1 when something was not 
   expect([repaired.code, repaired.stdout]).toEqual([1, expect.stringContaining('0 runs are under way')]);
 }, 60_000);
 
+it('a run names the pack of another one in which its content was, and doctor --repair makes the index again', async () => {
+  const project = createProject();
+  const [one, two] = [
+    await project.run('--', 'sh', '-c', 'echo same; echo one >&2'),
+    await project.run('--', 'sh', '-c', 'echo same; echo two >&2'),
+  ];
+  const { file } = findStored(project, ref(await project.events(one.runId), 'resultRef'));
+  const shared = two.result?.logs.stdout.ref ?? '';
+  expect(findStored(project, shared).file).toBe(file);
+  truncateSync(file, statSync(file).size - 60);
+  const verified = await project.caisson('verify', two.runId);
+  expect([verified.code, verified.stdout]).toEqual([
+    6,
+    expect.stringContaining(`${shared} is found nowhere else, and may be in ${file}`),
+  ]);
+  expect(verified.stdout).toContain('caisson doctor --repair takes what it can from a damaged pack');
+  const { code, found } = await examine(project);
+  expect([code, found['store']?.repair]).toEqual([
+    6,
+    'caisson doctor --repair makes the index of a damaged pack again.',
+  ]);
+  expect(await examine(project, '--repair')).toEqual({
+    code: 0,
+    repaired: [{ id: 'store', verdict: 'ok', detail: expect.stringContaining(`index of ${file}`) as string }],
+    found: {},
+  });
+  for (const { runId } of [one, two]) expect((await project.caisson('verify', runId)).code).toBe(0);
+}, 60_000);
+
 const PLACES: [string, string][] = [
   ['a pack', 'echo changed > new.txt'],
   ['a file of its own', LARGE],
@@ -290,8 +319,9 @@ it.each(
       expect(read.stderr).not.toContain('put the content again');
     }
     const { found } = await examine(project, '--repair');
-    expect(found['store']?.findings?.join()).toContain(`patch of ${run.runId} is ${kind}`);
     expect(JSON.stringify(found)).not.toContain('--repair');
+    if (title === 'truncated' && place === 'a pack') return expect(found).toEqual({}); // only its index was
+    expect(found['store']?.findings?.join()).toContain(`patch of ${run.runId} is ${kind}`);
   },
   60_000,
 );

@@ -29,7 +29,7 @@ export const command = defineCommand({
     repair: {
       type: 'boolean',
       summary:
-        'fix what can be fixed, and report it: rows of the ledger, runs of dead hosts, missing seals, blobs that the bucket has, stale worktrees, broken refs',
+        'fix what can be fixed, and report it: rows of the ledger, indexes of packs, runs of dead hosts, missing seals, blobs that the bucket has, stale worktrees, broken refs',
     },
     quick: { type: 'boolean', summary: 'only check that blobs exist, without reading them' },
     'accept-ledger': {

@@ -157,8 +157,10 @@ function describe(verification: Verification, style: Style): Lines {
   const lines = verification.checks.map(
     (check) => line`${marks[check.verdict]}  ${check.id}  ${style.dim(check.detail)}`,
   );
+  const advice = new Set(verification.checks.flatMap(({ remedy }) => remedy ?? []));
   return [
     ...lines,
+    ...Array.from(advice, (remedy) => line`${style.dim(remedy)}`),
     line`${verification.outcome === 'ok' ? style.green('verified') : style.red(verification.outcome)}  ${verification.runId ?? ''}`,
   ];
 }

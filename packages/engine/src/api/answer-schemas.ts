@@ -221,7 +221,9 @@ export const ApplyAnswer = z.union([
 export const VerificationAnswer = z.object({
   runId: z.nullable(z.string()),
   keyId: z.nullable(z.string()),
-  checks: z.array(z.object({ id: z.string(), verdict: z.string(), detail: z.string() })),
+  checks: z.array(
+    z.object({ id: z.string(), verdict: z.string(), detail: z.string(), remedy: z.optional(z.string()) }),
+  ),
   outcome: z.enum(['ok', 'tampered', 'unsealed', 'incomplete', 'bad-signature', 'no-key']),
 });
 

@@ -25,7 +25,7 @@ async function isStored(store: DispatchRooms['store'], path: string): Promise<bo
   try {
     const bytes = await readFileCapped(path, MAX_BYTES);
     const digest = createHash('sha256').update(bytes).digest('hex');
-    return bytes.length === 0 || (await store.hasBlob(digest));
+    return await store.hasBlob(digest);
   } catch {
     return false; // missing, too long, or no file: the store cannot have it
   }

@@ -8,7 +8,13 @@ import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeFolder, unlessErrno } from '@caisson/ground';
 import { post } from '../callbacks/index.ts';
-import { encodeWitnessLine, listNewestSeals, readEnd, type RecordedSeal } from '../evidence/index.ts';
+import {
+  encodeWitnessLine,
+  listNewestSeals,
+  readEnd,
+  walkBack,
+  type RecordedSeal,
+} from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
 const POST_MS = 5000;
@@ -44,7 +50,13 @@ export function isAddress(witness: string): boolean {
 
 /** How many seals an address has not accepted yet. */
 export function countUnsent(witness: string, ledger: Ledger): number {
-  return listUnsent(witness, ledger).length;
+  const after = findAccepted(witness, ledger);
+  let count = 0;
+  for (const { seal } of walkBack(ledger)) {
+    if ((seal.chain?.number ?? 0) <= after) break;
+    count += 1;
+  }
+  return count;
 }
 
 function createFileCourier(file: string, ledger: Ledger, warn: (message: string) => void): WitnessCourier {
@@ -146,9 +158,14 @@ async function sendUnsent(url: string, ledger: Ledger, signal: AbortSignal): Pro
 }
 
 function listUnsent(url: string, ledger: Ledger): RecordedSeal[] {
-  const sent = ledger.kv.get('witness', cursorOf(url));
-  const after = typeof sent === 'number' ? sent : 0;
+  const after = findAccepted(url, ledger);
   return listNewestSeals(ledger, null, ({ seal }) => (seal.chain?.number ?? 0) <= after);
+}
+
+/** The number of the last seal that the address has accepted. */
+function findAccepted(url: string, ledger: Ledger): number {
+  const sent = ledger.kv.get('witness', cursorOf(url));
+  return typeof sent === 'number' ? sent : 0;
 }
 
 function cursorOf(url: string): string {

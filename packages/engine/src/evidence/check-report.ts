@@ -1,3 +1,4 @@
+import { CaissonError, definedOnly } from '@caisson/protocol';
 import { LedgerTruncatedError } from '../ledger/index.ts';
 import { BlobMissingError, StoreAccessError } from '../store/index.ts';
 import type { Check, Verdict, VerifyOutcome } from './contract.ts';
@@ -62,6 +63,7 @@ export class CheckReport {
       id,
       verdict: isAbsence(cause) ? 'missing' : 'failed',
       detail: cause instanceof Error ? cause.message : String(cause),
+      ...(cause instanceof CaissonError ? definedOnly({ remedy: cause.remedy }) : {}),
     });
   }
 }

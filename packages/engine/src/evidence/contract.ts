@@ -62,6 +62,8 @@ export interface Check {
   readonly id: string;
   readonly verdict: Verdict;
   readonly detail: string;
+  /** What to do, where that is known. */
+  readonly remedy?: string;
 }
 
 /**

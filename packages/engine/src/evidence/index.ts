@@ -10,6 +10,7 @@ export {
   findChainBreak,
   findChainBreakIn,
   listNewestSeals,
+  walkBack,
   walkSeals,
   nextLink,
   refuseLostSeal,

@@ -47,15 +47,23 @@ export function listNewestSeals(
   isKnown: (recorded: RecordedSeal) => boolean,
 ): RecordedSeal[] {
   const found: RecordedSeal[] = [];
+  for (const recorded of walkBack(ledger, from)) {
+    if (isKnown(recorded)) break;
+    found.push(recorded);
+  }
+  return found.reverse();
+}
+
+/** The seals from the newest (or `from`) back along the chain, each read as it is asked for: there may be many. */
+export function* walkBack(ledger: Ledger, from: RecordedSeal | null = null): Generator<RecordedSeal> {
   let current = from ?? readSeal(ledger.findLast('evidence.sealed'));
-  while (current?.seal.chain !== undefined && !isKnown(current)) {
-    found.push(current);
+  while (current?.seal.chain !== undefined) {
+    yield current;
     const { previousRun } = current.seal.chain;
     const [before] =
       previousRun === null ? [] : ledger.read({ runId: previousRun, types: ['evidence.sealed'] });
     current = readSeal(before ?? null);
   }
-  return found.reverse();
 }
 
 /**
@@ -64,8 +72,12 @@ export function listNewestSeals(
  */
 export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null {
   const acceptedAt = ledger.run(runId)?.acceptedAt ?? '';
-  const later = listNewestSeals(ledger, null, ({ at }) => at < acceptedAt);
-  return later.find(({ seal }) => seal.chain?.previousRun === runId) ?? null;
+  let lost: RecordedSeal | null = null;
+  for (const recorded of walkBack(ledger)) {
+    if (recorded.at < acceptedAt) break;
+    if (recorded.seal.chain?.previousRun === runId) lost = recorded;
+  }
+  return lost;
 }
 
 /** Throws for a run that had a seal and has no readable one: it must not be sealed again. */

@@ -12,12 +12,15 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { compareWitness, findChainBreak, walkSeals } from '../evidence/index.ts';
 import { openHosts } from '../composition/open-hosts.ts';
-import { openLedger, type Ledger, type VerifyProgress } from '../ledger/index.ts';
+import { openLedger, type Ledger, type RunRow, type VerifyProgress } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
   'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
+
+/** So many runs are in memory at a time. */
+const PAGE = 100;
 
 /** Of the first and the last but one only the begin is known. */
 export type LedgerStep = Parameters<VerifyProgress>[0] | 'seals';
@@ -157,9 +160,20 @@ async function examineSeals(
 async function listUnsealed(stateDir: string, ledger: Ledger): Promise<string[]> {
   const hosts = openHosts(stateDir, ledger);
   const unsealed: string[] = [];
-  for (const { runId, host } of ledger.runs({ unsealed: true }))
+  for (const { runId, host } of walkUnsealed(ledger))
     if (!isForgotten({ ledger }, runId) && !(await hosts.isAlive(host))) unsealed.push(runId);
   return unsealed;
+}
+
+/** A page at a time: without a key for long, they may be many. */
+function* walkUnsealed(ledger: Ledger): Generator<RunRow> {
+  let page: readonly RunRow[];
+  let after: string | undefined;
+  do {
+    page = ledger.runs({ unsealed: true, limit: PAGE, ...definedOnly({ after }) });
+    yield* page;
+    after = page.at(-1)?.runId;
+  } while (page.length === PAGE);
 }
 
 function examineHead(config: Config, ledger: Ledger | null): ProbeReport {

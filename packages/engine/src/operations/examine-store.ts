@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import {
   DigestTags,
+  hasRebuildable,
   inspectBlob,
   openLocalStore,
   throwUnlessProblem,
@@ -49,8 +50,16 @@ export async function examineStore(
     findings,
     remedy:
       'Restore them from a backup. Where a patch is lost, caisson diff RUN names the checkpoint that has the work.',
-    ...(options.hasBucket === true ? { repair: 'caisson doctor --repair fetches what the bucket has.' } : {}),
+    ...describeHelp(stateDir, options),
   };
+}
+
+function describeHelp(stateDir: string, { hasBucket }: StoreOptions): Pick<ProbeReport, 'repair'> {
+  const steps = [
+    ...(hasRebuildable(join(stateDir, 'store')) ? ['makes the index of a damaged pack again'] : []),
+    ...(hasBucket === true ? ['fetches what the bucket has'] : []),
+  ];
+  return steps.length === 0 ? {} : { repair: `caisson doctor --repair ${steps.join(', and ')}.` };
 }
 
 /** Problems of needed blobs, in the order of the runs. */

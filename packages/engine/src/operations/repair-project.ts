@@ -10,6 +10,7 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
+import { rebuildPacks } from '../store/index.ts';
 import type { InspectedWorkspaces } from '../workspace/index.ts';
 import { removeLeftOfRuns } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
@@ -43,6 +44,7 @@ export async function repairProject(
   };
   if (!existsSync(file)) return repairs;
   await step('ledger', (done) => rebuildRows(file, done));
+  await step('store', (done) => rebuildIndexes(config, done));
   await step('project', async () => {
     const engine = createEngine(config, cwd, {
       version,
@@ -71,6 +73,19 @@ async function rebuildRows(file: string, done: (detail: string) => void): Promis
   } finally {
     await ledger.close();
   }
+}
+
+/** Before anything that reads blobs. */
+async function rebuildIndexes(
+  { stateDir }: Pick<ResolvedConfig, 'stateDir'>,
+  done: (detail: string) => void,
+): Promise<void> {
+  for (const { file, isWhole, blobs } of await rebuildPacks(join(stateDir, 'store')))
+    done(
+      isWhole
+        ? `the index of ${file} was made again from its ${blobs} blobs`
+        : `${blobs} blobs were saved from ${file}; what else it had is unknown`,
+    );
 }
 
 async function repairRefs(engine: Engine, done: (detail: string) => void): Promise<void> {

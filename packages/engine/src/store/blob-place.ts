@@ -6,6 +6,7 @@ import { accessError, isMissing, statOrNull } from './local-layout.ts';
 import { readExactly } from './pack-format.ts';
 
 export type BlobPlace =
+  | { readonly kind: 'nowhere'; readonly file: ''; readonly size: 0 }
   | { readonly kind: 'loose'; readonly file: string; readonly size: number }
   | {
       readonly kind: 'packed';
@@ -14,6 +15,9 @@ export type BlobPlace =
       readonly offset: number;
       readonly size: number;
     };
+
+/** Of empty content. */
+export const NOWHERE: BlobPlace = { kind: 'nowhere', file: '', size: 0 };
 
 /** Reads a blob out of its pack; not yet verified. */
 export function readPacked(digest: string, place: BlobPlace & { kind: 'packed' }, fd?: number): Buffer {

@@ -1,6 +1,7 @@
 /** Damage in a store is named, does not affect the rest, and is never mistaken for something else. */
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -143,4 +144,35 @@ it('a blob that is damaged in one pack is read from another', async () => {
   }
   expect(await inspectBlob(open(), one)).toBeNull();
   expect(await inspectBlob(open(), two)).toBeNull();
+});
+
+it('empty content is lost with no pack, and needs no file that an earlier version made for it', async () => {
+  const empty = digestOf(new Uint8Array());
+  await open().putBlobs([Buffer.from('beside'), new Uint8Array()]);
+  truncateSync(packFile(), 20);
+  expect(await inspectBlob(open(), empty)).toBeNull();
+  mkdirSync(join(fileOf(empty), '..'), { recursive: true });
+  writeFileSync(fileOf(empty), 'damaged');
+  expect(await inspectBlob(open(), empty)).toBeNull();
+  expect(await open().gc([], { graceMs: -1 })).toMatchObject({ removedBlobs: 1 });
+  expect(existsSync(fileOf(empty))).toBe(false);
+});
+
+it('a blob that only a broken pack may have is named with that pack, and with what to do', async () => {
+  const [{ digest } = { digest: '' }] = await open().putBlobs([
+    Buffer.from('of two runs'),
+    Buffer.from('of one'),
+  ]);
+  truncateSync(packFile(), 20);
+  const error = await open()
+    .getBlob(digest)
+    .catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(StoreCorruptError);
+  expect(error).toMatchObject({
+    digest,
+    message: expect.stringContaining(
+      `${digest} is found nowhere else, and may be in ${packFile()}`,
+    ) as string,
+    remedy: expect.stringContaining('caisson doctor --repair') as string,
+  });
 });

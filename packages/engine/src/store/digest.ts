@@ -22,6 +22,9 @@ export function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes);
 }
 
+/** Of no bytes. The digest alone says what the content is, so every store has it, and none stores it. */
+export const EMPTY_DIGEST = digestOf(new Uint8Array());
+
 /** Throws unless the bytes are what the digest says. */
 export function verifyBytes(digest: string, bytes: Uint8Array, file: string): void {
   const actual = digestOf(bytes);

@@ -5,14 +5,19 @@ export class StoreCorruptError extends CaissonError {
   readonly code = 'STORE_CORRUPT';
   readonly digest: string;
   readonly file: string;
+  readonly detail: string;
 
-  constructor(digest: string, file: string, detail: string) {
-    super(`store is corrupt: ${digest} in ${file}: ${detail}`, {
-      remedy: `Restore ${file} from a backup, or from the bucket if there is one; caisson doctor says what needs it.`,
-    });
+  constructor(digest: string, file: string, detail: string, where = `${digest} in ${file}`) {
+    super(`store is corrupt: ${where}: ${detail}`, { remedy: describeRestoring(file) });
     this.digest = digest;
     this.file = file;
+    this.detail = detail;
   }
+}
+
+/** What to do about a file of the store that is damaged. */
+export function describeRestoring(file: string): string {
+  return `caisson doctor names what needs it. caisson doctor --repair takes what it can from a damaged pack and from the bucket, if there is one; else restore ${file} from a backup.`;
 }
 
 /** The store does not have the digest. */

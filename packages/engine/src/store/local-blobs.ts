@@ -7,9 +7,16 @@ import { pipeline } from 'node:stream/promises';
 
 import { publishFile, shareTurn } from '@caisson/ground';
 
-import { findLoose, readVerified, touchFile, type BlobPlace } from './blob-place.ts';
+import { findLoose, NOWHERE, readVerified, touchFile, type BlobPlace } from './blob-place.ts';
 import type { BlobRef } from './contract.ts';
-import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
+import {
+  digestOf,
+  EMPTY_DIGEST,
+  HashingStream,
+  refuseInvalidDigest,
+  verifyBytes,
+  VerifyingStream,
+} from './digest.ts';
 import { BlobMissingError } from './errors.ts';
 import {
   accessError,
@@ -37,6 +44,7 @@ export class LocalBlobs {
 
   /** Where the blob is, without looking for new packs. */
   findKnown(digest: string): BlobPlace | null {
+    if (digest === EMPTY_DIGEST) return NOWHERE;
     const packed = this.packs.find(digest);
     if (packed !== null) return { kind: 'packed', ...packed };
     return findLoose(blobFile(this.layout, digest));
@@ -45,8 +53,7 @@ export class LocalBlobs {
   /** Where the blob is; null only when the whole store was readable and does not have it. */
   find(digest: string): BlobPlace | null {
     const place = this.findReadable(digest);
-    const [broken] = place === null ? this.packs.listBroken() : [];
-    if (broken !== undefined) throw broken.error;
+    if (place === null) this.packs.refuseUnknown(digest);
     return place;
   }
 
@@ -68,12 +75,14 @@ export class LocalBlobs {
 
   /** Marks the blob as used again for gc; false when it is gone by now. */
   touch(digest: string, place: BlobPlace): boolean {
+    if (place.kind === 'nowhere') return true;
     if (place.kind === 'packed') return this.packs.touch(place.name);
     return touchFile(blobFile(this.layout, digest));
   }
 
   async read(digest: string): Promise<Buffer> {
     return await this.#retryMoved(digest, async (place) => {
+      if (place.kind === 'nowhere') return Buffer.alloc(0);
       if (place.kind === 'packed') return await this.#readPacked(digest, place);
       const bytes = await readFile(place.file);
       verifyBytes(digest, bytes, place.file);
@@ -104,7 +113,7 @@ export class LocalBlobs {
 
   async open(digest: string): Promise<Readable> {
     return await this.#retryMoved(digest, async (place) => {
-      if (place.kind === 'packed') return Readable.from([await this.read(digest)], { objectMode: false });
+      if (place.kind !== 'loose') return Readable.from([await this.read(digest)], { objectMode: false });
       const file = await open(place.file, 'r');
       const verified = new VerifyingStream(digest, place.file);
       const source = file.createReadStream({ highWaterMark: 256 * 1024 });

@@ -40,6 +40,10 @@ export function blobFile(layout: LocalLayout, digest: string): string {
   return join(layout.blobs, digest.slice(0, 2), digest.slice(2));
 }
 
+export function packFile(layout: LocalLayout, name: string): string {
+  return join(layout.packs, `${name}.pack`);
+}
+
 /** A fresh name in tmp/, whose folder exists. */
 export function createTempPath(layout: LocalLayout): string {
   ensureFolder(layout.temps);

@@ -1,11 +1,14 @@
 /**
  * A pack is one file with many blobs, so that a bundle of 700 small files costs one fsync and not 700.
  *
- *   blobs, one after the other · index · footer
- *   index   one record a blob, sorted by digest: digest (32) · offset (u64 BE) · size (u64 BE)
+ *   blobs, one after the other, each behind its record · index · footer
+ *   record  digest (32) · offset of the blob (u64 BE) · size (u64 BE)
+ *   index   the records again, sorted by digest
  *   footer  magic (16) · number of records (u64 BE) · sha256 of the index (32)
  *
- * The file is named after the sha256 of its index. A pack never changes; it is written once and removed once.
+ * The file is named after the sha256 of its index. A pack never changes; it is written once and removed once. Only the
+ * index says what is in it; the other records are for one whose index is damaged (`rebuild-pack.ts`), and packs of earlier
+ * versions have none.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createHash, hash } from 'node:crypto';
@@ -14,7 +17,7 @@ import { StoreCorruptError } from './errors.ts';
 
 /** Larger blobs stay loose files, and packs up to this size count as such a file. */
 export const MAX_SMALL_BYTES = 64 * 1024;
-const RECORD_BYTES = 48;
+export const RECORD_BYTES = 48;
 const MAGIC = Buffer.from('caisson-pack-1\n\0', 'latin1');
 const FOOTER_BYTES = MAGIC.length + 8 + 32;
 /** So much of an index is in memory at a time: 48 kB. */
@@ -36,18 +39,26 @@ export interface EncodedIndex {
 export function encodePackIndex(blobs: readonly PackedBlob[]): EncodedIndex {
   const sorted = blobs.toSorted((left, right) => (left.digest < right.digest ? -1 : 1));
   const index = Buffer.alloc(sorted.length * RECORD_BYTES);
-  sorted.forEach((blob, position) => {
-    const at = position * RECORD_BYTES;
-    index.write(blob.digest, at, 'hex');
-    index.writeBigUInt64BE(BigInt(blob.offset), at + 32);
-    index.writeBigUInt64BE(BigInt(blob.size), at + 40);
-  });
+  sorted.forEach((blob, position) => writeRecord(index, position * RECORD_BYTES, blob));
   const name = hash('sha256', index);
   const footer = Buffer.alloc(FOOTER_BYTES);
   MAGIC.copy(footer);
   footer.writeBigUInt64BE(BigInt(sorted.length), MAGIC.length);
   footer.write(name, MAGIC.length + 8, 'hex');
   return { bytes: Buffer.concat([index, footer]), name };
+}
+
+/** What is written in front of the blob. */
+export function encodeRecord(blob: PackedBlob): Buffer {
+  const record = Buffer.allocUnsafe(RECORD_BYTES);
+  writeRecord(record, 0, blob);
+  return record;
+}
+
+function writeRecord(target: Buffer, at: number, { digest, offset, size }: PackedBlob): void {
+  target.write(digest, at, 'hex');
+  target.writeBigUInt64BE(BigInt(offset), at + 32);
+  target.writeBigUInt64BE(BigInt(size), at + 40);
 }
 
 /** What is kept in memory of an index: four bytes of each digest. A record is read where it is needed. */
@@ -131,12 +142,16 @@ function* readRecords(fd: number, { begin }: PackIndex, first: number, end: numb
   if (end === first) return;
   const records = readExactly(fd, begin + first * RECORD_BYTES, (end - first) * RECORD_BYTES);
   if (records === null) throw new RangeError('pack is cut short');
-  for (let at = 0; at < records.length; at += RECORD_BYTES)
-    yield {
-      digest: records.toString('hex', at, at + 32),
-      offset: readCount(records, at + 32),
-      size: readCount(records, at + 40),
-    };
+  for (let at = 0; at < records.length; at += RECORD_BYTES) yield parseRecord(records, at);
+}
+
+/** The record at that place in the bytes. */
+export function parseRecord(bytes: Buffer, at: number): PackedBlob {
+  return {
+    digest: bytes.toString('hex', at, at + 32),
+    offset: readCount(bytes, at + 32),
+    size: readCount(bytes, at + 40),
+  };
 }
 
 /** Reads that many bytes, or null when the file ends before. */

@@ -1,11 +1,10 @@
 import { close, open, rm, writev } from 'node:fs';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { publishFile } from '@caisson/ground';
 
-import { createTempPath, ensureFolder, type LocalLayout } from './local-layout.ts';
-import { encodePackIndex, type PackedBlob } from './pack-format.ts';
+import { createTempPath, ensureFolder, packFile, type LocalLayout } from './local-layout.ts';
+import { encodePackIndex, encodeRecord, RECORD_BYTES, type PackedBlob } from './pack-format.ts';
 
 const FLUSH_BYTES = 4 * 1024 * 1024;
 /** IOV_MAX on Linux. */
@@ -38,12 +37,12 @@ export class PackWriter {
 
   /** Keeps the bytes; they must not be changed afterwards. */
   async add(digest: string, bytes: Uint8Array): Promise<void> {
-    if (this.#blobs.has(digest)) return;
-    this.#blobs.set(digest, { digest, offset: this.#offset, size: bytes.length });
-    this.#offset += bytes.length;
-    if (bytes.length === 0) return;
-    this.#pending.push(bytes);
-    this.#pendingBytes += bytes.length;
+    if (bytes.length === 0 || this.#blobs.has(digest)) return; // `EMPTY_DIGEST` needs no place
+    const blob = { digest, offset: this.#offset + RECORD_BYTES, size: bytes.length };
+    this.#blobs.set(digest, blob);
+    this.#offset = blob.offset + blob.size;
+    this.#pending.push(encodeRecord(blob), bytes);
+    this.#pendingBytes += RECORD_BYTES + blob.size;
     if (this.#pendingBytes >= FLUSH_BYTES || this.#pending.length >= FLUSH_PIECES) await this.#flush();
   }
 
@@ -57,7 +56,7 @@ export class PackWriter {
     await closeFile(temp.fd);
     this.#temp = null;
     ensureFolder(this.#layout.packs);
-    await publishFile(temp.path, join(this.#layout.packs, `${index.name}.pack`));
+    await publishFile(temp.path, packFile(this.#layout, index.name));
     return index.name;
   }
 

@@ -1,9 +1,9 @@
 import { closeSync, openSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StoreAccessError, StoreCorruptError } from './errors.ts';
+import { describeRestoring, StoreAccessError, StoreCorruptError } from './errors.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
-import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
+import { accessError, isMissing, listNames, packFile, type LocalLayout } from './local-layout.ts';
 import {
   findHead,
   findInIndex,
@@ -71,9 +71,23 @@ export class Packs {
     this.#broken = broken;
   }
 
-  /** As of the last `refresh`. A blob that is found nowhere may be in one of these, and must not look absent. */
+  /** As of the last `refresh`. */
   listBroken(): readonly BrokenPack[] {
     return this.#broken;
+  }
+
+  /** Throws for a blob that was found nowhere, if a pack is broken: it may be in there, also from another run. */
+  refuseUnknown(digest: string): void {
+    const [first] = this.#broken;
+    if (first === undefined) return;
+    const file = packFile(this.#layout, first.name);
+    const count = this.#broken.length;
+    const which = count === 1 ? file : `one of ${count} packs that cannot be used, as ${file}`;
+    const where = `${digest} is found nowhere else, and may be in ${which}, also if another run stored it there`;
+    const { error } = first;
+    throw error instanceof StoreCorruptError
+      ? new StoreCorruptError(digest, error.file, error.detail, where)
+      : new StoreAccessError(`${where}: ${error.message}`, { cause: error, remedy: describeRestoring(file) });
   }
 
   find(digest: string): PackPlace | null {
@@ -96,11 +110,11 @@ export class Packs {
   touch(name: string): boolean {
     try {
       const now = Date.now() / 1000;
-      utimesSync(join(this.#layout.packs, `${name}.pack`), now, now);
+      utimesSync(packFile(this.#layout, name), now, now);
       return true;
     } catch (cause) {
       if (isMissing(cause)) return false;
-      throw accessError(join(this.#layout.packs, `${name}.pack`), cause);
+      throw accessError(packFile(this.#layout, name), cause);
     }
   }
 
@@ -160,8 +174,8 @@ export class Packs {
 
   /** A collection moves a pack to the trash, and back when it was touched meanwhile. */
   #open(name: string): { readonly fd: number; readonly file: string } {
-    const { packs, trash } = this.#layout;
-    const [home, doomed] = [join(packs, `${name}.pack`), join(trash, `${name}.pack`)];
+    const home = packFile(this.#layout, name);
+    const doomed = join(this.#layout.trash, `${name}.pack`);
     for (const file of [home, doomed]) {
       try {
         return { fd: openSync(file, 'r'), file };

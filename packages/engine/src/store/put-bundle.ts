@@ -151,7 +151,7 @@ class BundlePut {
   }
 
   #touchOnce(digest: string, place: BlobPlace): boolean {
-    if (place.kind === 'loose') return this.#blobs.touch(digest, place);
+    if (place.kind !== 'packed') return this.#blobs.touch(digest, place);
     const known = this.#packs.get(place.name);
     if (known !== undefined) return known;
     const isThere = this.#blobs.packs.touch(place.name);

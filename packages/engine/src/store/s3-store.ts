@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
@@ -21,7 +21,14 @@ import type {
   Roots,
   Store,
 } from './contract.ts';
-import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
+import {
+  digestOf,
+  EMPTY_DIGEST,
+  HashingStream,
+  refuseInvalidDigest,
+  verifyBytes,
+  VerifyingStream,
+} from './digest.ts';
 import { BlobMissingError, BundleRefusedError } from './errors.ts';
 import { forEachOf, MOST_AT_ONCE } from '../platform/index.ts';
 import { markRoots } from './mark-roots.ts';
@@ -34,6 +41,8 @@ export type { S3StoreOptions } from './s3-objects.ts';
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 /** An object found again is sent again when it is older than this, so gc's grace period must be longer. */
 const FRESH_MS = 600_000;
+/** Empty content needs no object. */
+const EVERYWHERE = { size: 0, modifiedAtMs: Infinity };
 
 /** Opens a store in an S3 bucket. Nothing is loaded or contacted before the first call. */
 export function openS3Store(options: S3StoreOptions): Store {
@@ -74,7 +83,7 @@ class S3Store implements Store {
   }
 
   async hasBlob(digest: string): Promise<boolean> {
-    return (await this.#objects.head(this.#key(digest))) !== null;
+    return (await this.#find(digest)) !== null;
   }
 
   async putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
@@ -117,7 +126,7 @@ class S3Store implements Store {
     const { live, missing, problems, isComplete } = await markRoots(
       {
         list: () => this.listBlobs(),
-        findSize: async (digest) => (await this.#objects.head(this.#key(digest)))?.size ?? null,
+        findSize: async (digest) => (await this.#find(digest))?.size ?? null,
         read: (digest) => this.getBlob(digest),
       },
       roots,
@@ -199,11 +208,16 @@ class S3Store implements Store {
 
   /** An old object is sent again: every server supports that way to refresh its time, and it repairs damage. */
   async #reuse(ref: BlobRef): Promise<boolean> {
-    const object = await this.#objects.head(this.#key(ref.digest));
+    const object = await this.#find(ref.digest);
     return object !== null && object.size === ref.size && object.modifiedAtMs > Date.now() - FRESH_MS;
   }
 
+  async #find(digest: string): Promise<Pick<S3Object, 'size' | 'modifiedAtMs'> | null> {
+    return digest === EMPTY_DIGEST ? EVERYWHERE : await this.#objects.head(this.#key(digest));
+  }
+
   async #fetch(digest: string): Promise<Readable> {
+    if (digest === EMPTY_DIGEST) return Readable.from([], { objectMode: false });
     const body = await this.#objects.get(this.#key(digest));
     if (body === null) throw new BlobMissingError(digest, this.#where(digest));
     return body;

@@ -1,6 +1,6 @@
 /** What every store promises. Each implementation runs it in a line. */
 import { describe } from 'vitest';
-import { describeBlobs, describeTogether } from './conformance/blobs.ts';
+import { describeBlobs, describeEmpty, describeTogether } from './conformance/blobs.ts';
 import { describeBundles, describeTargets } from './conformance/bundles.ts';
 import { describeCollecting } from './conformance/collecting.ts';
 import { describeBadManifests, describeRefusals } from './conformance/refusals.ts';
@@ -10,6 +10,7 @@ export function describeStoreConformance(name: string, start: StartStore): void 
   describe(`${name} keeps the store's promises`, () => {
     const at = useStore(start);
     describeBlobs(at);
+    describeEmpty(at);
     describeTogether(at);
     describeBundles(at);
     describeTargets(at);

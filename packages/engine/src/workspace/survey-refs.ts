@@ -1,14 +1,13 @@
 /** Our refs in one repository, and which of them are broken, for example by a power cut. Changes nothing. */
-import { readdir } from 'node:fs/promises';
+import { opendir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { isErrno, statIfThere, type Git } from '@caisson/ground';
+import { ifErrno, isErrno, statIfThere, type Git } from '@caisson/ground';
 
 import { custodyGit, findLinkedFolder } from './custody.ts';
 import { NAMESPACE } from './locate-repository.ts';
 import { WorkspaceError } from './errors.ts';
 import { readIfThere } from './locate-repository.ts';
-import { listFolder } from './record.ts';
 
 export type RefProblem = 'empty' | 'garbage' | 'missing-object' | 'left-lock';
 
@@ -89,13 +88,19 @@ export async function findPresent(git: Git, ids: readonly string[]): Promise<Set
 
 /** A file that vanishes meanwhile was a writer's lock, or is in the packed refs now. */
 async function* walkBrokenFiles(repository: string): AsyncGenerator<FoundRef> {
-  for (const runId of await listFolder(join(repository, NAMESPACE))) {
+  for await (const runId of walkFolder(join(repository, NAMESPACE))) {
     if (findLinkedFolder(repository, join(NAMESPACE, runId)) !== null) continue;
     for (const ref of await listRefFiles(repository, runId)) {
       const problem = await findFileProblem(join(repository, ref));
       if (problem !== null) yield { ref, problem, id: null };
     }
   }
+}
+
+/** The names in a folder that may have one for each run. */
+async function* walkFolder(path: string): AsyncGenerator<string> {
+  const folder = await opendir(path, { bufferSize: 256 }).catch(ifErrno(null, 'ENOENT'));
+  for await (const { name } of folder ?? []) yield name;
 }
 
 async function findFileProblem(file: string): Promise<RefProblem | null> {

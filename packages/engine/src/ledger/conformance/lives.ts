@@ -63,6 +63,7 @@ function describeStatuses(at: LedgerAtHand): void {
     expect(unsealed()).toEqual([]);
     await at.ledger.append([finished('run_b', 1), finished('run_a', 0)]);
     expect(unsealed()).toEqual(['run_a', 'run_b']);
+    expect(at.ledger.runs({ unsealed: true, limit: 1, after: 'run_a' })).toMatchObject([{ runId: 'run_b' }]);
     await at.ledger.append([{ ...fact('run_a', SEAL), type }, fact('run_b')]);
     expect(unsealed()).toEqual(['run_b']);
     expect(at.ledger.run('run_a')?.unsealed).toBeUndefined();

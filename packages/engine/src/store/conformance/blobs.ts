@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -36,12 +36,6 @@ export function describeBlobs(at: StoreAtHand): void {
       expect(await at.store.hasBlob(expected.digest)).toBe(true);
     });
 
-    it('stores an empty blob like any other', async () => {
-      const { digest } = await at.store.putBlob(new Uint8Array());
-      expect((await at.store.getBlob(digest)).length).toBe(0);
-      expect((await buffer(await at.store.openBlob(digest))).length).toBe(0);
-    });
-
     it('reports a missing blob, and refuses what is not a digest', async () => {
       const absent = '0'.repeat(64);
       expect(await at.store.hasBlob(absent)).toBe(false);
@@ -64,6 +58,38 @@ export function describeBlobs(at: StoreAtHand): void {
   });
 }
 
+export function describeEmpty(at: StoreAtHand): void {
+  describe('empty content', () => {
+    it('is there before anyone puts it, and nothing is kept for it', async () => {
+      const digest = createHash('sha256').digest('hex');
+      const expectThere = async (): Promise<void> => {
+        expect(await at.store.hasBlob(digest)).toBe(true);
+        expect((await at.store.getBlob(digest)).length).toBe(0);
+        expect((await buffer(await at.store.openBlob(digest))).length).toBe(0);
+      };
+      await expectThere();
+      const file = join(await at.freshFolder(), 'empty');
+      await writeFile(file, '');
+      for (const source of [new Uint8Array(), Readable.from([]), file])
+        expect(await at.store.putBlob(source)).toEqual({ digest, size: 0 });
+      expect(await at.store.putBlobs([new Uint8Array()])).toEqual([{ digest, size: 0 }]);
+      expect(await listAll(at.store)).toEqual([]);
+      expect(await at.store.gc([digest], { graceMs: 0 })).toMatchObject({
+        ...{ keptBlobs: 0, removedBlobs: 0, missing: [], problems: [] },
+      });
+      await expectThere();
+    });
+
+    it('takes nothing as files of a bundle, and they are written back', async () => {
+      const { hash } = await at.store.putBundle(await at.writeTree({ a: '', b: '', c: 'full' }));
+      expect((await listAll(at.store)).length).toBe(2);
+      const target = join(await at.freshFolder(), 'out');
+      await at.store.materialise(hash, target);
+      expect(await readFile(join(target, 'b'), 'utf8')).toBe('');
+    });
+  });
+}
+
 export function describeTogether(at: StoreAtHand): void {
   describe('several blobs', () => {
     it('are stored together, also those that are there already', async () => {
@@ -75,7 +101,8 @@ export function describeTogether(at: StoreAtHand): void {
         expect(await at.store.getBlob(digest)).toEqual(contents[index]);
       }
       const listed = await listAll(at.store);
-      for (const { digest } of refs) expect(listed.filter((each) => each === digest)).toHaveLength(1);
+      for (const { digest, size } of refs)
+        expect(listed.filter((each) => each === digest)).toHaveLength(size === 0 ? 0 : 1);
     });
   });
 }
