@@ -56,13 +56,16 @@ export function openSecrets(view: {
   });
 }
 
-/** What the files of the configuration say now, for this caller, counts for its runs. */
+/**
+ * What the files of the configuration say now, for this caller, counts for its runs. Files that are not valid keep it from
+ * starting work, and from nothing else.
+ */
 export async function seeAsCaller(
   engine: Engine,
   { cwd, env }: Caller,
 ): Promise<{ readonly engine: Engine; readonly live: LiveConfig }> {
   const live = await createLiveConfig(
-    withTrust({ cwd, env, flags: { state: engine.config.stateDir } }),
+    withTrust({ cwd, env, flags: { state: engine.config.stateDir }, startsNothing: true }),
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const config = live.current;

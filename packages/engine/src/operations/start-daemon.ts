@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { explainError, isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
 import { definedOnly, type DaemonStatus } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
-import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
+import { loadConfig, loadConfigToRead, requireTrust } from '../composition/trusted-config.ts';
 import { readHostEnvironment } from '../config/index.ts';
 import {
   askStatus,
@@ -128,8 +128,8 @@ function diedAtOnce(stateDir: string, path: string): DaemonStartError {
 }
 
 /** A systemd user unit that serves this project with this program. */
-export async function describeUnit({ entry, stateDir: given }: StartOptions): Promise<string> {
-  const { projectRoot, stateDir } = await loadConfig({ flags: { state: given } });
+export async function describeUnit({ entry, stateDir: given, onUnread }: StartOptions): Promise<string> {
+  const { projectRoot, stateDir } = await loadConfigToRead({ flags: { state: given } }, onUnread);
   return formatUnit({
     node: process.execPath,
     entry,
