@@ -71,7 +71,7 @@ export async function openRuntime(): Promise<OpenRuntime> {
   for (const [name, text] of Object.entries(SENSES))
     writeFileSync(join(open.scratch.project, `${name}.mjs`), text);
   const runtime = createWorkerRuntime({
-    ...{ starter: open.starter, clock: systemClock, recorder, kv: ledger.kv, warn },
+    ...{ starter: open.starter, clock: systemClock, recorder, ledger, warn },
     limits: { respawnMs: 0, crashes: { limit: 1000, windowMs: 60_000 } },
     stamp: open.engine.stamp,
     onUndelivered: () => undefined,

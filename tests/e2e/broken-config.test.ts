@@ -3,7 +3,17 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { killDaemon, serve, show, untilStatus } from '../faults/killed-daemons.ts';
+import { connectMcp } from './mcp-client.ts';
 import { createProject, pidsWith, until, type Project } from './project.ts';
+import {
+  readJson,
+  serveResidents,
+  startThread,
+  untilEnded,
+  untilThreadIs,
+  workflowOf,
+} from './resident-project.ts';
+import { openVisit } from './visit.ts';
 
 const LIMIT_MS = 120_000;
 
@@ -91,5 +101,98 @@ describe('with a caisson.yaml that is not valid', { timeout: LIMIT_MS }, () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('--state-dir')]);
     const named = await project.caisson('runs', '--state-dir', 'kept');
     expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(runId)]);
+  });
+
+  it('a thread is answered, with its daemon and without one, and its worker is steered', async () => {
+    const flow = workflowOf({ decide: `return await ask('ship it?');` });
+    const residents = await serveResidents(['workflows: { flow: { file: flow.ts, concurrency: 3 } }'], {
+      'flow.ts': flow,
+    });
+    const { project } = residents;
+    const ids = await Promise.all([1, 2, 3].map(() => startThread(project, 'flow')));
+    const [first = '', second = '', third = ''] = ids;
+    const isAsking = ({ waitsFor = [] }: { waitsFor?: readonly { kind: string }[] | undefined }): boolean =>
+      waitsFor.some(({ kind }) => kind === 'ask');
+    await Promise.all(ids.map((threadId) => untilThreadIs(residents, threadId, isAsking)));
+    const visit = await openVisit(project);
+    breakConfig(project);
+
+    const answered = await project.caisson('answer', first, 'yes');
+    expect([answered.code, answered.stdout]).toEqual([0, `answered: ${first} goes on\n`]);
+    expect(answered.stderr).toMatch(/^warning: left out here: .*caisson\.yaml:/);
+    expect((await untilEnded(residents, first)).status).toBe('done');
+    const questions = await readJson<Record<'questionId' | 'runId', string>[]>(project, 'questions');
+    const { questionId = '' } = questions.find(({ runId }) => runId === second) ?? {};
+    const body = { answer: 'yes' };
+    const { status } = await visit.ask('POST', `/v1/questions/${questionId}/answer`, { body });
+    expect([status, (await untilEnded(residents, second)).status]).toEqual([200, 'done']);
+    for (const verb of ['reset', 'restart', 'drain'])
+      expect([verb, (await project.caisson('residents', verb, 'flow')).code]).toEqual([verb, 0]);
+    for (const argv of [
+      ['workflows', 'trigger', 'flow'],
+      ['threads', 'resume', first],
+    ])
+      expect([argv, (await project.caisson(...argv)).code]).toEqual([argv, 2]);
+
+    expect((await project.caisson('down', '--now')).code).toBe(0);
+    const late = await project.caisson('answer', third, 'yes');
+    expect([late.code, late.stdout]).toEqual([
+      0,
+      `answered: ${third} goes on with the next daemon (caisson up -d)\n`,
+    ]);
+  });
+
+  it('what is there is exported, listed and told, and nothing is added to it', async () => {
+    const project = createProject({ config: 'mode: suggest\n' });
+    const { runId } = await project.run('--', 'true');
+    project.write('reviewer.yaml', 'runtime: command\n');
+    expect((await project.caisson('agents', 'register', 'reviewer', 'reviewer.yaml')).code).toBe(0);
+    const place = breakConfig(project);
+    for (const [words, shown] of [
+      [['export', runId, '--to', 'proof.tar'], 'proof.tar'],
+      [['agents', 'list'], 'reviewer'],
+      [['agents', 'get', 'reviewer'], 'command'],
+      [['keys'], 'own'],
+      [['runtimes'], 'claude-code'],
+      [['board', '--session', 'release', 'set', 'port', '8080'], '8080'],
+      [['up', '--print-unit'], 'ExecStart'],
+    ] as const) {
+      const { code, stdout, stderr } = await project.caisson(...words);
+      expect([words, code, stdout]).toEqual([words, 0, expect.stringContaining(shown)]);
+      expect([words, stderr]).toEqual([words, expect.stringContaining(`warning: left out here: ${place}`)]);
+    }
+    for (const words of [
+      ['keys', '--export'],
+      ['agents', 'register', 'other', 'reviewer.yaml'],
+      ['tokens', 'create', '--scope', 'read'],
+      ['forget', runId],
+      ['gc'],
+    ])
+      expect([words, (await project.caisson(...words)).code]).toEqual([words, 2]);
+
+    project.write('../home/.config/caisson/config.yaml', 'mode: [\n');
+    const checked = await project.caisson('verify', 'proof.tar');
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('verified')]);
+    expect(checked.stderr).toContain('warning: left out here:');
+  });
+
+  it('a client of caisson mcp ends a run, and starts and applies none', async () => {
+    const project = createProject({ config: 'mode: suggest\n' });
+    await serve(project);
+    const { call, refusal } = await connectMcp(project);
+    const { runId, mark } = await startAgent(project);
+    breakConfig(project);
+    expect(await call('status', { run: runId })).toMatchObject({ status: 'running' });
+    expect(await call('cancel', { run: runId })).toMatchObject({ runId });
+    await untilStatus(project, runId, 'cancelled');
+    expect(pidsWith(mark)).toEqual([]);
+    for (const [tool, input] of [
+      ['apply', { run: runId }],
+      ['dispatch', { command: ['true'] }],
+    ] as const)
+      expect([tool, JSON.stringify(await refusal(tool, input))]).toEqual([
+        tool,
+        expect.stringContaining('not valid YAML'),
+      ]);
   });
 });

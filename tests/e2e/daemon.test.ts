@@ -212,6 +212,28 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect(await project.caisson('reload')).toMatchObject({ code: 1 });
   });
 
+  it('of a project that was moved is named with that place, as by other commands, and replaced', async () => {
+    const project = createProject();
+    const state = join(project.root, '../state');
+    const { pid } = await serve(project, '--state-dir', state);
+    const moved = join(project.root, '../moved');
+    renameSync(project.root, moved);
+    const caisson = (...words: string[]) =>
+      finish(
+        spawn(process.execPath, [BIN, ...words, '--state-dir', state], { cwd: moved, env: project.env }),
+      );
+    const said = `the daemon of this state folder serves ${project.root}, which is not there any more, and not ${moved}`;
+    for (const words of [['up', '-d'], ['up'], ['run', '--detach', 'x']]) {
+      const { code, stderr } = await caisson(...words);
+      expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining(said)]);
+      expect(stderr).toContain('caisson up -d --replace');
+    }
+    const replaced = await caisson('up', '-d', '--replace', '-o', 'json');
+    const next = JSON.parse(replaced.stdout) as DaemonStatus;
+    onTestFinished(() => endProcess(next.pid));
+    expect([replaced.code, next.projectRoot, isGone(pid)]).toEqual([0, moved, true]);
+  });
+
   it('of two that start at the same time one serves, and the other names it', async () => {
     const project = createProject();
     await project.trust();

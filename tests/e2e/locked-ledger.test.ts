@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { DaemonStatus } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, until } from './project.ts';
+import { openVisit } from './visit.ts';
 
 const LOCKED_MS = 6000;
 const FREE_MS = 2000;
@@ -63,6 +64,42 @@ it('a daemon whose ledger is locked answers, shows what happens, and takes an or
   expect(hosts).toEqual(Array.from({ length: 3 }, () => hostId)); // none of them had a host of its own
   await project.caisson('cancel', long);
   await followed;
+}, 120_000);
+
+it('a request with a key, a token and its end wait for the lock, and the daemon answers others meanwhile', async () => {
+  const project = createProject();
+  const { pid } = JSON.parse((await project.caisson('up', '-d', '-o', 'json')).stdout) as DaemonStatus;
+  onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+  const visit = await openVisit(project);
+  const old = await visit.createToken('read');
+  const look = async (): Promise<number> => {
+    const startMs = performance.now();
+    expect((await visit.ask('GET', '/v1/runs')).status).toBe(200);
+    return performance.now() - startMs;
+  };
+  const freeMs = Math.max(await look(), await look());
+  const db = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+  onTestFinished(() => db.close());
+  db.exec('BEGIN IMMEDIATE');
+  const orders = Array.from({ length: 3 }, (_, index) =>
+    visit.ask('POST', '/v1/tokens', {
+      body: { name: `t${index}`, scopes: ['read'], expiresInMs: 60_000 },
+      headers: { 'idempotency-key': `k${index}` },
+    }),
+  );
+  const ended = visit.ask('DELETE', `/v1/tokens/${old.split('_')[1]}`);
+  let longestMs = 0;
+  for (const endMs = performance.now() + LOCKED_MS; performance.now() < endMs;)
+    longestMs = Math.max(longestMs, await look());
+  db.exec('ROLLBACK');
+  const answers = await Promise.all([...orders, ended]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(longestMs).toBeLessThan(MOST_MS + freeMs);
+  const repeated = await visit.ask('POST', '/v1/tokens', {
+    body: { name: 't0', scopes: ['read'], expiresInMs: 60_000 },
+    headers: { 'idempotency-key': 'k0' },
+  });
+  expect(repeated.json()).toMatchObject({ code: 'IDEMPOTENCY_ANSWER_GONE' });
 }, 120_000);
 
 function hostOf(db: DatabaseSync, run: string): unknown {

@@ -95,20 +95,25 @@ export function describeHeadline(
 }
 
 /** What is known of its use of a model; nothing if the model was never reached. */
-export function findUsage({ result, costUsd }: DispatchResult): Sealed['usage'] {
-  const usage = result?.usage;
+export function findUsage({ result, costUsd, usage: counted }: DispatchResult): Sealed['usage'] {
+  const usage = result?.usage ?? counted;
   if (usage === undefined || costUsd !== undefined || usage.models.length > 0) return usage;
   return usage.inputTokens + usage.outputTokens + usage.cacheReadTokens > 0 ? usage : undefined;
 }
 
+/** Before figures that were counted until a run ended without its result. */
+export const atLeast = ({ usage }: Pick<DispatchResult, 'usage'>): string =>
+  usage === undefined ? '' : 'at least ';
+
 /** What all attempts used and took, where there was more than one; the money is theirs together. */
-export function describeTotal({ total, costUsd, costIsEstimate }: DispatchResult): string[] {
+export function describeTotal(result: DispatchResult): string[] {
+  const { total, costUsd, costIsEstimate } = result;
   if (total === undefined) return [];
   const { attempts, durationMs, usage } = total;
   const used =
     usage === undefined
       ? ''
-      : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${formatCost(costUsd, costIsEstimate)}, `;
+      : `${atLeast(result)}${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${formatCost(costUsd, costIsEstimate)}, `;
   return [`all ${attempts} attempts: ${used}${formatDuration(durationMs)}`];
 }
 
@@ -204,19 +209,11 @@ function headline(result: DispatchResult, style: Style): Line {
 
 function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts): Line[] {
   const sealed = result.result;
-  if (sealed === null) return [];
+  if (sealed === null) return describeUse(result);
   const lines: Line[] = [];
   if (sealed.verify !== undefined)
     lines.push(...describeVerify(sealed.verify, result.runId, style).map((text) => line`  ${text}`));
-  const usage = findUsage(result);
-  if (usage !== undefined) {
-    const { inputTokens, outputTokens, models, estimated } = usage;
-    const cost = result.total === undefined ? `, ${formatCost(result.costUsd, result.costIsEstimate)}` : '';
-    lines.push(
-      `  usage: ${inputTokens} in, ${outputTokens} out${cost}${models.length === 0 ? '' : `, ${models.join(', ')}`}${formatEstimate(estimated)}`,
-    );
-  }
-  lines.push(...describeTotal(result).map((total) => `  ${total}`));
+  lines.push(...describeUse(result));
   // A plain command's stderr is worth reading; an agent program's is not.
   if (sealed.usage === undefined && sealed.logs.stderr.bytes > 0)
     lines.push(`  stderr: ${formatBytes(sealed.logs.stderr.bytes)}, caisson logs ${result.runId} --stderr`);
@@ -230,4 +227,15 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
         : [`  ${describeApply(result.runId, work.isInPlace, result)}`]),
     );
   return lines;
+}
+
+function describeUse(result: DispatchResult): Line[] {
+  const totals = describeTotal(result).map((total) => `  ${total}`);
+  const usage = findUsage(result);
+  if (usage === undefined) return totals;
+  const { inputTokens, outputTokens, models, estimated } = usage;
+  const cost = result.total === undefined ? `, ${formatCost(result.costUsd, result.costIsEstimate)}` : '';
+  const names = models.length === 0 ? '' : `, ${models.join(', ')}`;
+  const counts = `${atLeast(result)}${inputTokens} in, ${outputTokens} out`;
+  return [`  usage: ${counts}${cost}${names}${formatEstimate(estimated)}`, ...totals];
 }

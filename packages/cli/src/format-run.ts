@@ -7,6 +7,7 @@ import {
   describeHeadline,
   describeHint,
   describeTotal,
+  atLeast,
   findUsage,
   isInPlace,
   isUnderWay,
@@ -144,7 +145,8 @@ function describeUnpatched({ unpatched }: DispatchResult): Line[] {
 
 /** Money and tokens; and the three times separately: the worker's, the model's, those of checks. */
 function describeCost(result: DispatchResult): string[] {
-  const { usage, verify } = result.result ?? {};
+  const { verify } = result.result ?? {};
+  const usage = result.result?.usage ?? result.usage;
   const times = [
     ...(usage?.durationMs === undefined ? [] : [`the model ${formatDuration(usage.durationMs)}`]),
     ...(verify === undefined ? [] : [`verify ${formatDuration(verify.durationMs)}`]),
@@ -170,7 +172,7 @@ function describeUsage(result: DispatchResult): string[] {
       ? []
       : [formatCost(costUsd, costIsEstimate)]),
   ];
-  const whose = total === undefined ? '' : 'the last attempt: ';
+  const whose = `${total === undefined ? '' : 'the last attempt: '}${atLeast(result)}`;
   return parts.length === 0 ? [] : [`${whose}${parts.join(', ')}${formatEstimate(usage?.estimated)}`];
 }
 

@@ -19,16 +19,15 @@ import { VERSION } from './version.ts';
 
 /**
  * Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. A project
- * without a state folder gets none: it has no runs. `client`: for whom this process decides.
+ * without a state folder gets none: it has no runs.
  */
 export async function withCaisson<T>(
   stateDir: string | undefined,
   work: (caisson: Caisson) => Promise<T>,
   output?: Output,
-  client?: string,
+  given: Pick<CaissonOptions, 'client' | 'onUnread'> = {},
 ): Promise<T> {
-  const options = { ...(output === undefined ? {} : notices(output)), ...definedOnly({ client }) };
-  return await use(stateDir, options, work, output);
+  return await use(stateDir, { ...(output === undefined ? {} : notices(output)), ...given }, work, output);
 }
 
 /** Registers, and makes the state folder for it, unless the registration is refused. */
@@ -46,7 +45,7 @@ export async function withCaissonToWrite<T>(
   stateDir: string | undefined,
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
-  given: Pick<CaissonOptions, 'client' | 'rehearse'> = {},
+  given: Pick<CaissonOptions, 'client' | 'rehearse' | 'onUnread'> = {},
 ): Promise<T> {
   const options = { makesState: true, ...notices(output), ...given };
   return await use(stateDir, options, work, output);

@@ -225,7 +225,7 @@ function openRooms(
     sessions,
     isDaemon: options.isDaemon ?? false,
     ...view,
-    probeSandbox: () => probeSandboxHere(ledger.kv),
+    probeSandbox: () => probeSandboxHere(ledger),
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
     freeReserve: () => hosts.freeReserve(hostId),

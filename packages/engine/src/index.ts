@@ -1,5 +1,5 @@
 export * from './config/index.ts';
-export { explainConfig, loadConfig } from './composition/trusted-config.ts';
+export { explainConfig, loadConfig, loadConfigToRead } from './composition/trusted-config.ts';
 export {
   grantTrust,
   inspectTrust,

@@ -11,7 +11,7 @@ import { Failure } from './failure.ts';
 import { Handoff } from './handoff.ts';
 import { RunId } from './ids.ts';
 import { LiveRun, WaitsFor } from './live-run.ts';
-import { Result, RunTotal, reportedExitCode } from './result.ts';
+import { Result, RunTotal, Usage, reportedExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /**
@@ -66,6 +66,8 @@ export const DispatchResult = z.object({
   reply: z.string(),
   resolved: ResolvedNames,
   result: z.nullable(Result),
+  /** Of a run that ended without a result: what was counted of its use of a model until then. It may have used more. */
+  usage: z.optional(Usage),
   /** Changes of the patch that `apply` asks about; absent when there are none. */
   risky: z.optional(z.array(ListedRisk)),
   /** Work that is in no patch, because none could be taken or recorded, or (`problem`) it cannot be read. `show` says it. */

@@ -2,9 +2,9 @@ import { findDaemon, readHostEnvironment, type Caisson } from '@caisson/engine';
 import { CaissonError } from '@caisson/protocol';
 import { answerRun } from '../answer-run.ts';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { withCaissonToWork } from '../with-caisson.ts';
+import { withCaissonToSteer, withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
 import { readVariables } from './run-request.ts';
 
@@ -25,27 +25,37 @@ export const command = defineCommand({
   examples: [
     { line: 'caisson answer latest "use the second option"', says: 'Answer the question of a run.' },
   ],
-  run: ({ options, positionals, output }) =>
-    withCaissonToWork(options['state-dir'], output, async (caisson) => {
-      const [name = '', answer = ''] = positionals;
-      const given = readVariables(options.env, readHostEnvironment());
-      const asked = await findAsked(caisson, name);
-      const question = asked?.questionId ?? name;
-      warnUnoffered(asked, answer, output);
-      if (asked?.runId.startsWith('thread_') === true) {
-        await caisson.answer(question, answer);
-        const isServed = (await findDaemon({ stateDir: options['state-dir'] })).kind !== 'none';
-        output.result({ questionId: question, threadId: asked.runId }, () => [
-          `answered: ${asked.runId} goes on${isServed ? '' : ' with the next daemon (caisson up -d)'}`,
-        ]);
-        return EXIT_CODES.finished;
-      }
-      const { code } = await watchRun(caisson, () => answerRun(caisson, question, answer, given), output, {
-        stateDir: options['state-dir'],
-      });
-      return code;
-    }),
+  async run({ options, positionals, output }) {
+    const [name = '', answer = ''] = positionals;
+    const { env, 'state-dir': stateDir } = options;
+    const given = readVariables(env, readHostEnvironment());
+    const asked = await withCaissonToSteer(stateDir, output, async (caisson) => {
+      const found = await findAsked(caisson, name);
+      warnUnoffered(found, answer, output);
+      if (found?.threadId !== undefined) await caisson.answer(found.questionId, answer);
+      return found;
+    });
+    if (asked?.threadId !== undefined) return await reportThread(asked, stateDir, output);
+    const question = asked?.questionId ?? name;
+    return await withCaissonToWork(stateDir, output, async (caisson) => {
+      const answering = () => answerRun(caisson, question, answer, given);
+      return (await watchRun(caisson, answering, output, { stateDir })).code;
+    });
+  },
 });
+
+/** It goes on by itself, and starts nothing here. */
+async function reportThread(
+  { questionId, threadId = '' }: Question,
+  stateDir: string | undefined,
+  output: Output,
+): Promise<ExitCode> {
+  const isServed = (await findDaemon({ stateDir })).kind !== 'none';
+  output.result({ questionId, threadId }, () => [
+    `answered: ${threadId} goes on${isServed ? '' : ' with the next daemon (caisson up -d)'}`,
+  ]);
+  return EXIT_CODES.finished;
+}
 
 /** An agent that offered options may understand nothing else; a person may know better. */
 function warnUnoffered(asked: Question | undefined, answer: string, output: Output): void {

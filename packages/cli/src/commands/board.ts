@@ -2,12 +2,12 @@ import { DEFAULT_NAMESPACE, type BoardEntry, type Caisson } from '@caisson/engin
 import { definedOnly } from '@caisson/protocol';
 import { readDuration } from '../read-duration.ts';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { printSessions } from '../format-sessions.ts';
 import type { Output } from '../output.ts';
 import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
+import { warnUnread, withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--session NAME [get [KEY] | set KEY VALUE | remove KEY | reset]]',
@@ -30,16 +30,15 @@ export const command = defineCommand({
     { line: 'caisson board --session release set port 8080 --ttl 10m', says: 'Send its agents a value.' },
   ],
   run: ({ options, positionals, output }) => {
-    const open = positionals[0] === 'set' ? withCaissonToWrite : withCaissonToRead;
-    return open(options['state-dir'], output, async (caisson) => {
-      const { session } = options;
-      if (session === undefined) {
-        await printSessions('caisson board', positionals, caisson, output);
-        return EXIT_CODES.finished;
-      }
-      await act(caisson, session, positionals, options, output);
+    const { session, 'state-dir': stateDir } = options;
+    const work = async (caisson: Caisson): Promise<ExitCode> => {
+      if (session === undefined) await printSessions('caisson board', positionals, caisson, output);
+      else await act(caisson, session, positionals, options, output);
       return EXIT_CODES.finished;
-    });
+    };
+    return positionals[0] === 'set'
+      ? withCaissonToWrite(stateDir, output, work, { onUnread: warnUnread(output) })
+      : withCaissonToRead(stateDir, output, work);
   },
 });
 

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatBytes } from '../format-values.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN [--to FILE]',
@@ -15,7 +15,7 @@ export const command = defineCommand({
     { line: 'caisson export latest --to proof.tar', says: 'Then, anywhere: caisson verify proof.tar' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { runId } = await caisson.show(positionals[0] ?? '');
       const exported = await caisson.export(runId, options.to ?? `${runId}.caisson.tar`);
       output.result(exported, () => [

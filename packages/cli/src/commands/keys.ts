@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import {
   loadConfig,
+  loadConfigToRead,
   openUserKeyring,
   ProjectRefusedError,
   type ListedKey,
+  type LoadConfigOptions,
   type ResolvedConfig,
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
 import { formatTable } from '../format-table.ts';
+import { warnUnread } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--export [--id KEY]] [--trust FILE] [--distrust KEY]',
@@ -31,7 +34,12 @@ export const command = defineCommand({
     if (asked.length > 1)
       throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
     if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
-    const ring = openUserKeyring(await loadWherever());
+    const signs = options.export && options.id === undefined; // the configuration says which key does, and it may be made
+    const ring = openUserKeyring(
+      await loadWherever({ flags: { state: options['state-dir'] } }, (how) =>
+        signs ? loadConfig(how) : loadConfigToRead(how, warnUnread(output)),
+      ),
+    );
     if (options.export) {
       output.copy(Buffer.from(await ring.exportPublicKey(options.id)));
     } else if (options.trust !== undefined) {
@@ -63,11 +71,14 @@ function describeKey({ keyId, origin, signs }: ListedKey): string[] {
 }
 
 /** Keys belong to the user: they can be shown even if the project must not be used. */
-async function loadWherever(): Promise<ResolvedConfig> {
+async function loadWherever(
+  options: LoadConfigOptions,
+  load: (options: LoadConfigOptions) => Promise<ResolvedConfig>,
+): Promise<ResolvedConfig> {
   try {
-    return await loadConfig({});
+    return await load(options);
   } catch (error) {
     if (!(error instanceof ProjectRefusedError)) throw error;
-    return await loadConfig({ usesProject: false });
+    return await load({ ...options, usesProject: false });
   }
 }

@@ -19,7 +19,7 @@ import type { Output } from '../output.ts';
 import { onStopSignals } from '../stop-signals.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-import { withCaisson, withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
+import { warnUnread, withCaisson, withCaissonToRead, withCaissonToWrite } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--mode MODE] [--budget USD] [--max-usd USD] [--session NAME] [--read-only | --scope SCOPES]',
@@ -145,10 +145,12 @@ function readScopes(text: string | undefined): readonly McpScope[] {
 }
 
 function createProject(stateDir: string | undefined, output: Output): McpProject {
+  const onUnread = warnUnread(output);
   return {
     read: (work) => withCaissonToRead(stateDir, output, work),
-    act: (client, work) => withCaisson(stateDir, work, output, nameOf(client)),
-    writeBoard: (_client, _session, work) => withCaissonToWrite(stateDir, output, work),
+    act: (client, work) => withCaisson(stateDir, work, output, { client: nameOf(client) }),
+    steer: (client, work) => withCaisson(stateDir, work, output, { client: nameOf(client), onUnread }),
+    writeBoard: (_client, _session, work) => withCaissonToWrite(stateDir, output, work, { onUnread }),
     async start(client, request) {
       const entry = [process.argv[1] ?? ''];
       const start = (caisson: Caisson) => startKnown(caisson, request, entry);

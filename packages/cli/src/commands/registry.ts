@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { formatTable } from '../format-table.ts';
 import { textLines, type Lines } from '../painted.ts';
-import { withCaisson, withRegistry } from '../with-caisson.ts';
+import { withCaissonToRead, withRegistry } from '../with-caisson.ts';
 
 interface KindWords {
   readonly name: string;
@@ -57,7 +57,7 @@ export function listCommand(kind: RegistryKind): Command {
     options: {},
     examples: [{ line: `caisson ${kind} list`, says: 'Every name, its newest version and its hash.' }],
     run: ({ options, output }) =>
-      withCaisson(options['state-dir'], async (caisson) => {
+      withCaissonToRead(options['state-dir'], output, async (caisson) => {
         const names = await caisson.registry.list(kind);
         const rows = names.map((item) => [
           item.name,
@@ -88,7 +88,7 @@ export function getCommand(kind: RegistryKind): Command {
     positionals: { min: 1, max: 1 },
     examples: [{ line: `caisson ${kind} get ${example[0]}`, says: 'What the name means.' }],
     run: ({ options, positionals, output }) =>
-      withCaisson(options['state-dir'], async (caisson) => {
+      withCaissonToRead(options['state-dir'], output, async (caisson) => {
         const item = await caisson.registry.get(kind, positionals[0] ?? '');
         output.result(item, () => describe(item));
         return EXIT_CODES.finished;

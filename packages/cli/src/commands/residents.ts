@@ -1,10 +1,9 @@
 /** `caisson residents list|reset|drain|restart`. */
-import type { Caisson } from '@caisson/engine';
 import type { ResidentView } from '@caisson/protocol';
 import { defineCommand, type Command, type Example } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatResidents } from '../format-residents.ts';
-import { withCaisson, withCaissonToRead } from '../with-caisson.ts';
+import { withCaissonToRead, withCaissonToSteer } from '../with-caisson.ts';
 
 export const list = defineCommand({
   usage: '',
@@ -36,18 +35,14 @@ function keyCommand(verb: Verb, done: Done, about: string, example: Example): Co
     positionals: { min: 1, max: 1 },
     examples: [example],
     run: ({ options, positionals, output }) =>
-      withCaisson(
-        options['state-dir'],
-        async ({ residents }: Caisson) => {
-          const [given = ''] = positionals;
-          const before = findNamed(await residents.list(), given);
-          await residents[verb](given);
-          const resident = before?.key ?? given;
-          output.result({ resident, outcome: verb }, () => [`${resident} ${done(before?.state)}`]);
-          return EXIT_CODES.finished;
-        },
-        output,
-      ),
+      withCaissonToSteer(options['state-dir'], output, async ({ residents }) => {
+        const [given = ''] = positionals;
+        const before = findNamed(await residents.list(), given);
+        await residents[verb](given);
+        const resident = before?.key ?? given;
+        output.result({ resident, outcome: verb }, () => [`${resident} ${done(before?.state)}`]);
+        return EXIT_CODES.finished;
+      }),
   });
 }
 

@@ -1,7 +1,13 @@
-import { discoverRuntimes, loadConfig, readHostEnvironment, type DiscoveredRuntime } from '@caisson/engine';
+import {
+  discoverRuntimes,
+  loadConfigToRead,
+  readHostEnvironment,
+  type DiscoveredRuntime,
+} from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
+import { warnUnread } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '',
@@ -15,7 +21,8 @@ export const command = defineCommand({
     { line: 'caisson runtimes -o ndjson', says: 'One JSON line per runtime.' },
   ],
   async run({ options, output }) {
-    const { folders, runtimes, projectRoot } = await loadConfig({ flags: { state: options['state-dir'] } });
+    const flags = { state: options['state-dir'] };
+    const { folders, runtimes, projectRoot } = await loadConfigToRead({ flags }, warnUnread(output));
     const found = await discoverRuntimes({
       env: readHostEnvironment(),
       home: folders.home,

@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
-import { agreeFirst } from '../with-caisson.ts';
+import { agreeFirst, warnUnread } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--port N | --listen ADDRESS] [--no-open] | --stop',
@@ -42,7 +42,7 @@ export const command = defineCommand({
   async run({ options, output }) {
     const { port, listen, stop, 'no-open': staysClosed, 'state-dir': stateDir } = options;
     if (stop) {
-      await closeFace({ stateDir });
+      await closeFace({ stateDir, onUnread: warnUnread(output) });
       output.result({ url: null }, () => ['The dashboard is no longer served.']);
       return EXIT_CODES.finished;
     }
@@ -70,7 +70,7 @@ function readPort(text: string): number {
 }
 
 async function startWhereNone(stateDir: string | undefined, output: Output): Promise<void> {
-  const standing = await findDaemon({ stateDir });
+  const standing = await findDaemon({ stateDir, onUnread: warnUnread(output) });
   if (standing.kind !== 'none') return;
   await agreeFirst(stateDir, output);
   const { pid } = await startDaemon({ entry: process.argv[1] ?? '', stateDir });

@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { listBlocked } from '../format-residents.ts';
 import { textLines, type Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
-import { agreeFirst } from '../with-caisson.ts';
+import { agreeFirst, warnUnread } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--detach] [--replace] | --print-unit',
@@ -51,7 +51,7 @@ export const command = defineCommand({
     if (!usesDaemon()) throw new UsageError('--no-daemon starts none', { remedy: 'Leave it out.' });
     const entry = process.argv[1] ?? '';
     if (printUnit) {
-      const unit = await describeUnit({ entry, stateDir });
+      const unit = await describeUnit({ entry, stateDir, onUnread: warnUnread(output) });
       output.result({ unit }, () => textLines(unit.trimEnd()));
       return EXIT_CODES.finished;
     }

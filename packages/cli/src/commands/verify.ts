@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import {
-  loadConfig,
+  loadConfigToRead,
   openUserKeyring,
   parsePublicKey,
   parseWitness,
@@ -25,7 +25,7 @@ import type { Output } from '../output.ts';
 import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { describeEvery, verifyEvery } from '../verify-every.ts';
-import { withCaissonToRead } from '../with-caisson.ts';
+import { warnUnread, withCaissonToRead } from '../with-caisson.ts';
 import { keepYoungSpaceSmall } from '../young-space.ts';
 
 const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
@@ -70,7 +70,7 @@ export const command = defineCommand({
     const isFile =
       given.includes('/') || given.includes('.') || (existsSync(given) && !given.startsWith('run_'));
     const verification = isFile
-      ? await verifyFile(given, how)
+      ? await verifyFile(given, how, options['state-dir'], output)
       : await withCaissonToRead(options['state-dir'], output, (caisson) => caisson.verify(given, how));
     output.result(verification, () => describe(verification, output.style));
     const { runId, outcome } = verification;
@@ -95,12 +95,18 @@ async function noteCheck(stateDir: string | undefined, run: string, output: Outp
   if (ended[0]?.checkPassed === false) output.note('its check: did not pass');
 }
 
-async function verifyFile(file: string, how: Partial<VerifyOptions>): Promise<Verification> {
+async function verifyFile(
+  file: string,
+  how: Partial<VerifyOptions>,
+  stateDir: string | undefined,
+  output: Output,
+): Promise<Verification> {
   requireReadable(file);
   if (!looksLikeExport(file))
     throw new UsageError(`${file} is not a Caisson export; caisson export writes one`);
+  const own = { usesProject: false, flags: { state: stateDir } };
   const trustedKeys =
-    how.trustedKeys ?? (await openUserKeyring(await loadConfig({ usesProject: false })).trustedKeys());
+    how.trustedKeys ?? (await openUserKeyring(await loadConfigToRead(own, warnUnread(output))).trustedKeys());
   return verifyExport(file, { ...how, trustedKeys });
 }
 

@@ -4,13 +4,14 @@ import { formatCount, formatMs, formatRunCost, usesModel } from '../ui/format.ts
 import { Section } from '../ui/section.tsx';
 
 export function UsageSection({ run }: { run: DispatchResult }) {
-  const usage = run.total?.usage ?? run.result?.usage;
+  const usage = run.total?.usage ?? run.result?.usage ?? run.usage;
   return (
     <Section title="Usage and cost">
       <Facts
         facts={[
           ['Cost', formatRunCost(run)],
           ['Tokens so far', usage === undefined ? tokensSoFar(run) : undefined],
+          ['Counted', run.usage === undefined ? undefined : 'until it ended without a result: at least this'],
           ['Tokens in', usage === undefined ? undefined : formatCount(usage.inputTokens)],
           ['Tokens out', usage === undefined ? undefined : formatCount(usage.outputTokens)],
           ['From the cache', usage === undefined ? undefined : formatCount(usage.cacheReadTokens)],

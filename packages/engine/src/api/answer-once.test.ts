@@ -13,16 +13,16 @@ const REQUEST = {
 function openKept(failures: number) {
   const taken = new Map<string, unknown>();
   const kept: ApiHost['kept'] = {
-    begin(key) {
+    async begin(key) {
       if (taken.has(key)) return { answer: taken.get(key) };
       taken.set(key, 'under way');
       return null;
     },
-    finish(key, answer) {
+    async finish(key, answer) {
       if (failures-- > 0) throw new Error('the disk is full');
       taken.set(key, answer);
     },
-    drop: (key) => void taken.delete(key),
+    drop: async (key) => void taken.delete(key),
   };
   const ask = (work: () => Promise<unknown>) =>
     answerOnce(REQUEST, { host: { kept } as ApiHost, entrance: {} as Entrance }, 'send', {}, work);

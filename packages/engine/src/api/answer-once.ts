@@ -28,14 +28,14 @@ export async function answerOnce(
   const key = context.req.method === 'POST' && !LOOKS.has(name) ? readKey(context, entrance) : undefined;
   if (key === undefined) return work();
   const { caller: _caller, ...asked } = given as { readonly caller?: unknown };
-  const earlier = host.kept.begin(key, JSON.stringify([name, asked]));
+  const earlier = await host.kept.begin(key, JSON.stringify([name, asked]));
   if (earlier !== null) {
     context.header('idempotency-replayed', 'true');
     return earlier.answer;
   }
   const answer = await doOrDrop(host, key, work);
   // What fails now changes nothing about what was done: the key stays taken.
-  host.kept.finish(key, answer, SECRET.has(name));
+  await host.kept.finish(key, answer, SECRET.has(name));
   return answer;
 }
 
@@ -43,7 +43,7 @@ async function doOrDrop({ kept }: ApiHost, key: string, work: () => Promise<unkn
   try {
     return (await work()) ?? null;
   } catch (error) {
-    kept.drop(key);
+    await kept.drop(key);
     throw error;
   }
 }

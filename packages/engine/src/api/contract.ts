@@ -65,11 +65,11 @@ export interface KeptAnswers {
    * The answer that was given, or null: then this request does it, and calls `finish` or `drop`. Throws where the key
    * belongs to another request, where that one is under way, and where nobody knows whether it was done.
    */
-  begin(key: string, request: string): { readonly answer: unknown } | null;
+  begin(key: string, request: string): Promise<{ readonly answer: unknown } | null>;
   /** A secret is not kept: a repeat is refused. */
-  finish(key: string, answer: unknown, isSecret: boolean): void;
+  finish(key: string, answer: unknown, isSecret: boolean): Promise<void>;
   /** Nothing was done. */
-  drop(key: string): void;
+  drop(key: string): Promise<void>;
 }
 
 /** Judges requests, and records who decides. */

@@ -6,6 +6,7 @@
 import { definedOnly, type ObservedUsage, type Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
+import { findAccepted } from '../ledger/index.ts';
 import type { LeftCounts } from './worker-lines.ts';
 
 export interface UsageSources {
@@ -99,16 +100,21 @@ function withoutFalseZero(usage: Usage): Usage {
 export function countLeftUsage(
   rooms: Pick<DispatchRooms, 'budget' | 'ledger'>,
   runId: string,
-  { seen, turns, toolCalls }: LeftCounts,
+  { seen, turns, toolCalls, reported: said }: LeftCounts,
   result: Usage | undefined,
 ): Usage | undefined {
   const { budget } = rooms;
-  const reported = result ?? budget.lastUsage(runId, findEarlierUse(rooms, runId));
+  const reported = result ?? said ?? budget.lastUsage(runId, findEarlierUse(rooms, runId));
   if (seen === null) return atLeast(reported);
   // One that has reported no turn by then would have done so at its end.
   const reportsOnce = turns === 0;
   const sources = { reported, turns, toolCalls, seen: withPending(seen), reportsOnce };
   return atLeast(countUsage(sources, budget.cost));
+}
+
+/** The model that was asked for; empty if none was. */
+export function requestedModel({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): string {
+  return findAccepted(ledger, runId)?.data.resolved.model.requested ?? '';
 }
 
 /** An answer may have been under way, so no tokens are unknown tokens. */

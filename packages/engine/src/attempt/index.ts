@@ -5,7 +5,7 @@ export { awaitDelivery, describeActiveRun, leaveRun, stopRun, type ActiveRun } f
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn } from './clean-up.ts';
 export { isForBranch, recordNothingLeft, recordProcessesEnded } from './flow-events.ts';
-export { countLeftUsage } from './count-usage.ts';
+export { countLeftUsage, requestedModel } from './count-usage.ts';
 export { endingOfResult, withAnswers } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
 export { findConversationOfRun } from './continued-work.ts';
@@ -24,4 +24,5 @@ export { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 export { listLargest, measureState, type SpaceHolder, type StateUsage } from './state-usage.ts';
 export { WAIT_SOURCE, untilSettled } from './until-settled.ts';
 export { recordInReserve, withReserve } from './with-reserve.ts';
-export { keepLeftLines, type LeftCounts } from './worker-lines.ts';
+export { sumAttempts } from './sum-attempts.ts';
+export { countLeftLines, keepLeftLines, type LeftCounts } from './worker-lines.ts';

@@ -16,12 +16,13 @@ import {
   type SessionResume,
   type Usage,
 } from '@caisson/protocol';
-import { findAccepted, type RunRecord } from '../ledger/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { recordHandoff } from './check-handoff.ts';
 import { cleanUp, orWarn, removeRemains } from './clean-up.ts';
+import { requestedModel } from './count-usage.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import { compareLogin } from './login-copy.ts';
@@ -207,10 +208,6 @@ function planRetry(
     return { kind: 'end', ending: { kind: 'failed', failure: { ...failure, detail } } };
   }
   return { kind: 'retry', data: { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs } };
-}
-
-function requestedModel(rooms: DispatchRooms, runId: string): string {
-  return findAccepted(rooms.ledger, runId)?.data.resolved.model.requested ?? '';
 }
 
 function terminalEvents(

@@ -1,6 +1,5 @@
 /** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
 import {
-  definedOnly,
   type HeartbeatCounters,
   type ObservedUsage,
   type SessionResume,
@@ -12,6 +11,7 @@ import type { DispatchRooms } from '../admission/index.ts';
 import { unlessUnanswered } from './continued-work.ts';
 import { countUsage, findEarlierUse, withPending } from './count-usage.ts';
 import type { FollowedParts, FollowedRun } from './follow.ts';
+import { usageOfLine } from './worker-lines.ts';
 
 type Progress = Extract<WorkerLine, { kind: 'progress' }>;
 
@@ -92,7 +92,7 @@ export function watchUsage(
       return seen;
     },
     receive(line) {
-      lastReported = usageOf(line, run) ?? lastReported;
+      lastReported = usageOfLine(line, run.model) ?? lastReported;
       sessionId = line.sessionId ?? sessionId;
       turns = Math.max(turns, line.turns ?? 0);
       toolCalls = Math.max(toolCalls, line.toolCalls ?? 0);
@@ -168,17 +168,3 @@ function findEndless(seen: ObservedUsage | null, limit: number): string | null {
 }
 
 const NO_TOKENS = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-
-function usageOf(line: Progress, run: Pick<FollowedRun, 'model'>): Usage | undefined {
-  if (line.tokensIn === undefined) return undefined;
-  return {
-    models: line.model === undefined ? (run.model === '' ? [] : [run.model]) : [line.model],
-    inputTokens: line.tokensIn,
-    outputTokens: line.tokensOut ?? 0,
-    cacheReadTokens: line.cacheReadTokens ?? 0,
-    cacheWriteTokens: line.cacheWriteTokens ?? 0,
-    ...definedOnly({ costUsd: line.costUsd }),
-    turns: line.turns ?? 0,
-    toolCalls: line.toolCalls ?? 0,
-  };
-}

@@ -77,3 +77,15 @@ test('of the work of an attempt 2,000 events are recorded, 500 of them for the c
     ]);
   }
 });
+
+test('what an agent said of its own use is known where no answer of its model passes through us', async () => {
+  const { ledger, record, file, write } = open();
+  const line = { kind: 'progress', phase: 'agent', at };
+  write(
+    { ...line, seq: 1, tokensIn: 5, tokensOut: 1, turns: 1 },
+    { ...line, seq: 2, tokensIn: 9, tokensOut: 2, turns: 2 },
+    { ...line, seq: 3, turns: 3 },
+  );
+  const left = await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
+  expect(left).toMatchObject({ seen: null, reported: { inputTokens: 9, outputTokens: 2 }, turns: 3 });
+});

@@ -13,6 +13,7 @@ import {
   type LiveType,
   type ModelCall,
   type ObservedUsage,
+  type Usage,
   type WorkerLine,
   type WorkerLineKind,
   type WorkType,
@@ -94,6 +95,8 @@ export function passOn(
 export interface LeftCounts {
   /** What the broker saw of the model, by the last line about it; null if there is none. */
   readonly seen: ObservedUsage | null;
+  /** The agent's own figure, by its last line about it. */
+  readonly reported?: Usage;
   readonly turns: number;
   readonly toolCalls: number;
 }
@@ -106,15 +109,27 @@ export async function keepLeftLines(
   events: readonly StoredEvent[],
   cost: Budget['cost'],
 ): Promise<LeftCounts> {
-  let left: LeftCounts = { seen: null, turns: 0, toolCalls: 0 };
   const work = createWorkRecord(record, attempt, findRecordedWork(events, attempt));
+  const left = await countLeftLines(eventsFile, (line) =>
+    passOn(record, work, attempt, line, { cost, isPast: true }),
+  );
+  work.close();
+  return left;
+}
+
+/** Reads the file of a worker, and records nothing. A worker that wrote none has no counts. */
+export async function countLeftLines(
+  eventsFile: string,
+  onLine: (line: WorkerLine) => void = () => undefined,
+): Promise<LeftCounts> {
+  let left: LeftCounts = { seen: null, turns: 0, toolCalls: 0 };
   const file = createReadStream(eventsFile);
   readWorkerStream(file, {
     onHeader: () => undefined,
     onLine(line) {
       if (line.kind === 'model.usage') left = { ...left, seen: line.usage };
       if (line.kind === 'progress') left = withProgress(left, line);
-      passOn(record, work, attempt, line, { cost, isPast: true });
+      onLine(line);
     },
     onMalformed: () => undefined, // its last line may have been cut off
   });
@@ -123,15 +138,31 @@ export async function keepLeftLines(
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
   }
-  work.close();
   return left;
 }
 
-function withProgress(left: LeftCounts, { turns = 0, toolCalls = 0 }: LineOf<'progress'>): LeftCounts {
+function withProgress(left: LeftCounts, line: LineOf<'progress'>): LeftCounts {
   return {
     ...left,
-    turns: Math.max(left.turns, turns),
-    toolCalls: Math.max(left.toolCalls, toolCalls),
+    ...definedOnly({ reported: usageOfLine(line) }),
+    turns: Math.max(left.turns, line.turns ?? 0),
+    toolCalls: Math.max(left.toolCalls, line.toolCalls ?? 0),
+  };
+}
+
+/** What the agent itself says that it has used so far; undefined where the line does not say it. */
+export function usageOfLine(line: LineOf<'progress'>, model = ''): Usage | undefined {
+  if (line.tokensIn === undefined) return undefined;
+  const known = line.model ?? model;
+  return {
+    models: known === '' ? [] : [known],
+    inputTokens: line.tokensIn,
+    outputTokens: line.tokensOut ?? 0,
+    cacheReadTokens: line.cacheReadTokens ?? 0,
+    cacheWriteTokens: line.cacheWriteTokens ?? 0,
+    ...definedOnly({ costUsd: line.costUsd }),
+    turns: line.turns ?? 0,
+    toolCalls: line.toolCalls ?? 0,
   };
 }
 

@@ -3,10 +3,11 @@
  * view of its own, in memory and for as long as its run is under way.
  */
 import type { Clock } from '@caisson/ground';
-import { BusTopic, CaissonError, type Caller } from '@caisson/protocol';
+import { BusTopic, type Caller } from '@caisson/protocol';
 import type { DispatchRooms } from '../admission/index.ts';
 import type { SafeEventBus } from '../bus/index.ts';
 import { createLiveConfig, rememberLogin, type LiveConfig, type ResolvedConfig } from '../config/index.ts';
+import { OtherProjectError } from '../daemon/index.ts';
 import { createRequestHandler } from '../dispatch/index.ts';
 import { dispatchOnce } from '../operations/dispatch-once.ts';
 import { createNames, type Registry } from '../registry/index.ts';
@@ -17,11 +18,6 @@ import type { Engine } from './engine-contract.ts';
 import { withTrust } from './trusted-config.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The caller is in another project than this host. */
-export class OtherProjectError extends CaissonError {
-  readonly code = 'OTHER_PROJECT';
-}
 
 /** The rooms of dispatch that depend on who asks. */
 export function openCallerRooms(view: {
@@ -56,18 +52,21 @@ export function openSecrets(view: {
   });
 }
 
-/** What the files of the configuration say now, for this caller, counts for its runs. */
+/**
+ * What the files of the configuration say now, for this caller, counts for its runs. Files that are not valid keep it from
+ * starting work, and from nothing else.
+ */
 export async function seeAsCaller(
   engine: Engine,
   { cwd, env }: Caller,
 ): Promise<{ readonly engine: Engine; readonly live: LiveConfig }> {
   const live = await createLiveConfig(
-    withTrust({ cwd, env, flags: { state: engine.config.stateDir } }),
+    withTrust({ cwd, env, flags: { state: engine.config.stateDir }, startsNothing: true }),
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const config = live.current;
   if (config.projectRoot !== engine.config.projectRoot)
-    throw new OtherProjectError(`${cwd} belongs to another project than ${engine.config.projectRoot}`);
+    throw new OtherProjectError(config.projectRoot, engine.config.projectRoot);
   const secrets = openSecrets({ ...engine, config, env });
   const rooms: DispatchRooms = {
     ...engine.rooms,

@@ -107,10 +107,12 @@ function startsAndStops(engine: Engine, find: Find, beside: Beside): Starting {
     continuation,
     retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
     send: async (run, body) => sendMessage(engine, find(run), body),
-    async answer(question, answer, given) {
-      await openForWork();
-      beside.dispatched();
-      return openQuestions(engine, given).answer(question, answer);
+    answer(question, answer, given) {
+      const beginRun = async (): Promise<void> => {
+        await openForWork();
+        beside.dispatched();
+      };
+      return openQuestions(engine, { given, beginRun }).answer(question, answer);
     },
     attach: async (run, how) => attachRun(engine, find(run), how),
     async close() {
@@ -196,8 +198,12 @@ function keeps(
     },
     drain: async (run) => drainTimeout(engine, find(run)),
     branches: () => listBranches(engine),
-    pushBranch: async (run) => pushAgain(engine, find(run)),
+    async pushBranch(run) {
+      requireUnderstood(engine.config);
+      return pushAgain(engine, find(run));
+    },
     async dropBranch(run) {
+      requireUnderstood(engine.config);
       const runId = find(run);
       await dropBranch(engine, runId);
       return runId;

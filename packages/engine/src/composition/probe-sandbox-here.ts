@@ -1,5 +1,5 @@
 import { describeProbeBasis, probeSandbox } from '@caisson/ground';
-import type { KeyValues } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 
 const SPACE = 'sandbox-probe';
 
@@ -16,11 +16,14 @@ let possibleOn: string | null = null;
  * remembered, and only until the kernel, its settings or bubblewrap change: a launch that fails all the same ends the
  * run, it never runs without a sandbox.
  */
-export async function probeSandboxHere(kv: KeyValues): Promise<SandboxProblem | null> {
+export async function probeSandboxHere({
+  kv,
+  whenFree,
+}: Pick<Ledger, 'kv' | 'whenFree'>): Promise<SandboxProblem | null> {
   const basis = describeProbeBasis();
   if (basis !== null && kv.get(SPACE, 'possible') === basis) return null;
   const problem = await findNoSandbox();
-  if (problem === null && basis !== null) kv.set(SPACE, 'possible', basis);
+  if (problem === null && basis !== null) await whenFree(() => kv.set(SPACE, 'possible', basis));
   return problem;
 }
 

@@ -30,6 +30,16 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<Explaine
   return explainBare(withTrust(options));
 }
 
+/** For what starts nothing: `onUnread` gets each problem of a file that is not valid, and the rest counts. */
+export async function loadConfigToRead(
+  options: LoadConfigOptions,
+  onUnread?: (problem: string) => void,
+): Promise<ResolvedConfig> {
+  const config = await loadConfig({ ...options, startsNothing: true });
+  for (const line of listUnread(config)) onUnread?.(line);
+  return config;
+}
+
 /** What was not understood in the files, a line for each problem with its place. */
 export function listUnread({ unread = [] }: ResolvedConfig): readonly string[] {
   return unread.flatMap(({ lines }) => lines);

@@ -1,8 +1,28 @@
+import { existsSync } from 'node:fs';
 import { CaissonError, type DaemonIdentity } from '@caisson/protocol';
 
 /** Another process serves the project. */
 export class DaemonRunsError extends CaissonError {
   readonly code = 'DAEMON_RUNS';
+}
+
+/** The daemon of this state folder serves another project, or this one where it was before. */
+export class OtherProjectError extends CaissonError {
+  readonly code = 'OTHER_PROJECT';
+
+  constructor(here: string, served: string) {
+    const isThere = existsSync(served);
+    super(
+      isThere
+        ? `${here} belongs to another project than ${served}, which the daemon of this state folder serves`
+        : `the daemon of this state folder serves ${served}, which is not there any more, and not ${here}`,
+      {
+        remedy: isThere
+          ? 'Each project has a state folder of its own: name another one with --state-dir.'
+          : 'If the project was moved, serve it where it is now: caisson up -d --replace.',
+      },
+    );
+  }
 }
 
 /** The daemon ends, and accepts nothing any more. */

@@ -12,6 +12,7 @@ export { openDaemonSocket, SOCKET_NAME, type DaemonSocket } from './daemon-socke
 export {
   DaemonNotReplacedError,
   DaemonRunsError,
+  OtherProjectError,
   DaemonSilentError,
   DaemonStartError,
   DaemonStoppingError,

@@ -35,6 +35,8 @@ export async function describeRun(
   const resolved = accepted?.data.resolved ?? UNREADABLE;
   const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
+  const usage = ending?.data.resultRef === undefined ? ending?.data.usage : undefined;
+  const served = (result?.usage ?? usage)?.models ?? [];
   const forBranch = ending?.data.branch !== undefined;
   const outsideScope =
     withContents && ending !== undefined
@@ -58,8 +60,8 @@ export async function describeRun(
     costUsd: row.costUsd,
     costIsEstimate: row.costIsEstimate || undefined,
     ...{ stdout, stderr, reply },
-    resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
-    result,
+    resolved: { ...resolved, model: { ...resolved.model, served } },
+    ...{ result, usage },
     ...(withContents ? { risky, beside: checkpoint?.beside } : {}),
     ...(result?.patchRef === undefined && hasLeftWork(events, ending) ? { leftWork: true as const } : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),

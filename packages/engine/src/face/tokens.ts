@@ -24,10 +24,10 @@ export interface TokenOrder {
 }
 
 export interface Tokens {
-  create(order: TokenOrder): NewToken;
+  create(order: TokenOrder): Promise<NewToken>;
   list(): TokenView[];
   /** False when there is none. */
-  revoke(id: string): boolean;
+  revoke(id: string): Promise<boolean>;
   /** The sessions of all pages. */
   endSessions(): void;
   /** Whose token it is; null when it is none of ours, or has expired. */
@@ -36,7 +36,7 @@ export interface Tokens {
   isGood(id: string): boolean;
 }
 
-export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
+export function createTokens({ kv, whenFree }: Pick<Ledger, 'kv' | 'whenFree'>, clock: Clock): Tokens {
   const read = (id: string): StoredToken | null => z.safeParse(StoredToken, kv.get(SPACE, id)).data ?? null;
   const isOver = ({ expiresAt }: StoredToken): boolean =>
     expiresAt !== null && Date.parse(expiresAt) <= clock.wallMs();
@@ -47,8 +47,7 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
     }
   };
   return {
-    create({ name, scopes, expiresInMs, kind, endsAt }) {
-      dropOld();
+    async create({ name, scopes, expiresInMs, kind, endsAt }) {
       const id = randomBytes(ID_BYTES).toString('hex');
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
       const view = {
@@ -60,7 +59,10 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
         expiresAt: expiresInMs === null ? null : new Date(clock.wallMs() + expiresInMs).toISOString(),
       };
       const stored = { ...view, ...definedOnly({ endsAt }), digest: digest(secret).toString('hex') };
-      kv.set(SPACE, id, stored satisfies StoredToken);
+      await whenFree(() => {
+        dropOld();
+        kv.set(SPACE, id, stored satisfies StoredToken);
+      });
       return { ...view, token: `cai_${id}_${secret}` };
     },
     list: () =>
@@ -70,7 +72,7 @@ export function createTokens({ kv }: Pick<Ledger, 'kv'>, clock: Clock): Tokens {
         .filter((stored) => !isOver(stored))
         .map((stored) => z.parse(TokenView, stored))
         .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
-    revoke: (id) => kv.delete(SPACE, id),
+    revoke: (id) => whenFree(() => kv.delete(SPACE, id)),
     endSessions() {
       for (const { key } of kv.list(SPACE)) if (read(key)?.kind === 'session') kv.delete(SPACE, key);
     },

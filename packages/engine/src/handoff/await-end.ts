@@ -1,3 +1,4 @@
+import { startTimer } from '@caisson/ground';
 import { TERMINAL_TYPES, type DispatchResult, type EventType } from '@caisson/protocol';
 import type { PoolRun, WorkerPoolDeps } from './contract.ts';
 import { WorkerTimeoutError, type WorkerPlace } from './errors.ts';
@@ -21,11 +22,11 @@ export async function awaitEnd(
     overdue.reject(new WorkerTimeoutError(place, `did not end within ${workerTimeoutS} s`));
   };
   const reading = new AbortController();
-  let timer: unknown;
-  const stop = (): void => deps.clearTimeout(timer as never);
+  let stopTimer = (): void => undefined;
+  const stop = (): void => stopTimer();
   const begin = (): void => {
     stop();
-    timer = deps.setTimeout(giveUp, workerTimeoutS * 1000 + OVERDUE_MS);
+    stopTimer = startTimer(workerTimeoutS * 1000 + OVERDUE_MS, giveUp, deps);
   };
   if (run.events === undefined) begin();
   else void followAttempts(run.events, { begin, stop }, reading.signal);

@@ -134,6 +134,22 @@ test('a run that never comes back is cancelled by the timer of the pool', async 
   expect([cancels, pool.getWorkerCount(), timers.size]).toEqual([[{ force: true }], 0, 0]);
 });
 
+test('a timeout of a month is split into timers that Node does not fire at once', async () => {
+  const { pool, timers, cancels } = createPool({ workerTimeout: 30 * 86_400 }, {});
+  const assigned = pool.assignTask(TASK).catch((thrown: unknown) => thrown);
+  const legs: number[] = [];
+  while (cancels.length === 0) {
+    await expect.poll(() => timers.size).toBe(1);
+    const [[id, timer] = []] = [...timers];
+    timers.delete(id ?? 0);
+    legs.push(timer?.ms ?? 0);
+    timer?.work();
+  }
+  expect(await assigned).toBeInstanceOf(WorkerTimeoutError);
+  expect(legs.reduce((sum, ms) => sum + ms)).toBe(30 * 86_400_000 + 60_000);
+  expect(Math.max(...legs)).toBeLessThan(2 ** 31);
+});
+
 test('each attempt has the time of the pool, and a push has none of it', async () => {
   const events = new EventTarget();
   const say = (type: string): void => void events.dispatchEvent(new CustomEvent('said', { detail: type }));

@@ -89,6 +89,7 @@ function createProject(engine: Engine, host: McpRooms['host'], actor: Actor): Mc
   return {
     read: async (work) => work(await open()),
     act: async (client, work) => work(await openFor(client)),
+    steer: async (client, work) => work(await openFor(client)),
     async writeBoard(client, session, work) {
       const caisson = await open();
       await recordAct(engine, actorFor(client), 'writeBoard', { session });

@@ -9,7 +9,7 @@ import type {
   ReloadReport,
   StopOrder,
 } from '@caisson/protocol';
-import { listUnread, loadConfig } from '../composition/trusted-config.ts';
+import { loadConfigToRead } from '../composition/trusted-config.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   askForFace,
@@ -57,9 +57,7 @@ export type DaemonStanding =
 
 /** Throws StateFolderRefused for a state folder that is not ours. */
 export async function findDaemon(place: DaemonPlace = {}): Promise<DaemonStanding> {
-  const config = await loadConfig({ flags: { state: place.stateDir }, startsNothing: true });
-  for (const line of listUnread(config)) place.onUnread?.(line);
-  return await findDaemonOf(config);
+  return await findDaemonOf(await loadConfigToRead({ flags: { state: place.stateDir } }, place.onUnread));
 }
 
 export async function findDaemonOf(config: ResolvedConfig): Promise<DaemonStanding> {
@@ -221,9 +219,10 @@ function countResidents({ residents = [], threads }: DaemonStatus): { residents:
 /** A page on the daemon, which listens on TCP for it. Throws NoDaemonError without one. */
 export async function openFace({
   stateDir: given,
+  onUnread,
   ...order
 }: DaemonPlace & FaceOrder): Promise<FaceStanding> {
-  const { stateDir } = await requireDaemon({ stateDir: given });
+  const { stateDir } = await requireDaemon({ stateDir: given, onUnread });
   return await askForFace(stateDir, order);
 }
 

@@ -15,62 +15,62 @@ function open() {
 
 const coded = (code: string) => expect.objectContaining({ code }) as Error;
 
-test('an answer is given again for a day, also by the next host', () => {
+test('an answer is given again for a day, also by the next host', async () => {
   const { clock, openHost } = open();
   const first = openHost('host_1');
-  expect(first.begin('me:k', 'x')).toBe(null);
-  expect(() => first.begin('me:k', 'x')).toThrow(coded('IDEMPOTENCY_UNDER_WAY'));
-  first.finish('me:k', { id: 7 }, false);
+  expect(await first.begin('me:k', 'x')).toBe(null);
+  await expect(first.begin('me:k', 'x')).rejects.toThrow(coded('IDEMPOTENCY_UNDER_WAY'));
+  await first.finish('me:k', { id: 7 }, false);
   clock.advance(23 * HOUR_MS);
-  expect(openHost('host_2').begin('me:k', 'x')).toEqual({ answer: { id: 7 } });
-  expect(() => first.begin('me:k', 'y')).toThrow(coded('IDEMPOTENCY_KEY_TAKEN'));
-  expect(first.begin('you:k', 'y')).toBe(null);
+  expect(await openHost('host_2').begin('me:k', 'x')).toEqual({ answer: { id: 7 } });
+  await expect(first.begin('me:k', 'y')).rejects.toThrow(coded('IDEMPOTENCY_KEY_TAKEN'));
+  expect(await first.begin('you:k', 'y')).toBe(null);
   clock.advance(2 * HOUR_MS);
-  expect(first.begin('me:k', 'y')).toBe(null);
+  expect(await first.begin('me:k', 'y')).toBe(null);
 });
 
-test('what a dead host had begun is not done again by itself, and what failed may be', () => {
+test('what a dead host had begun is not done again by itself, and what failed may be', async () => {
   const { openHost } = open();
-  expect(openHost('host_1').begin('k', 'x')).toBe(null);
+  expect(await openHost('host_1').begin('k', 'x')).toBe(null);
   const next = openHost('host_2');
-  expect(() => next.begin('k', 'x')).toThrow(coded('IDEMPOTENCY_UNKNOWN'));
-  next.drop('k');
-  expect(next.begin('k', 'x')).toBe(null);
+  await expect(next.begin('k', 'x')).rejects.toThrow(coded('IDEMPOTENCY_UNKNOWN'));
+  await next.drop('k');
+  expect(await next.begin('k', 'x')).toBe(null);
 });
 
-test('a secret and what is too long are not kept, and the oldest of too many go', () => {
+test('a secret and what is too long are not kept, and the oldest of too many go', async () => {
   const { clock, openHost, count } = open();
   const kept = openHost('host_1');
   for (const [key, answer, isSecret] of [
     ['secret', { token: 'cai_x' }, true],
     ['long', 'x'.repeat(100_000), false],
   ] as const) {
-    kept.begin(key, 'x');
-    kept.finish(key, answer, isSecret);
-    expect(() => kept.begin(key, 'x')).toThrow(coded('IDEMPOTENCY_ANSWER_GONE'));
+    await kept.begin(key, 'x');
+    await kept.finish(key, answer, isSecret);
+    await expect(kept.begin(key, 'x')).rejects.toThrow(coded('IDEMPOTENCY_ANSWER_GONE'));
   }
   for (let index = 0; index < 1100; index += 1) {
     clock.advance(1);
-    kept.begin(`k${index}`, 'x');
+    await kept.begin(`k${index}`, 'x');
   }
   clock.advance(HOUR_MS);
-  kept.begin('last', 'x');
+  await kept.begin('last', 'x');
   expect(count()).toBe(1001);
-  expect(kept.begin('secret', 'x')).toBe(null);
+  expect(await kept.begin('secret', 'x')).toBe(null);
 });
 
-test('one owner does not push out the answers of another', () => {
+test('one owner does not push out the answers of another', async () => {
   const { clock, openHost } = open();
   const kept = openHost('host_1');
-  kept.begin('other:mine', 'x');
-  kept.finish('other:mine', 7, false);
+  await kept.begin('other:mine', 'x');
+  await kept.finish('other:mine', 7, false);
   for (let count = 0; count < 1500; count += 1) {
     clock.advance(1);
-    kept.begin(`reader:${count}`, 'x');
-    kept.finish(`reader:${count}`, null, false);
+    await kept.begin(`reader:${count}`, 'x');
+    await kept.finish(`reader:${count}`, null, false);
   }
   clock.advance(61_000);
-  kept.begin('reader:last', 'x');
-  expect(kept.begin('other:mine', 'x')).toEqual({ answer: 7 });
-  expect(kept.begin('reader:0', 'x')).toBe(null);
+  await kept.begin('reader:last', 'x');
+  expect(await kept.begin('other:mine', 'x')).toEqual({ answer: 7 });
+  expect(await kept.begin('reader:0', 'x')).toBe(null);
 });

@@ -55,21 +55,26 @@ export function createKeptAnswers({ ledger, clock, hostId }: Engine): KeptAnswer
     begin(key, asked) {
       const request = createHash('sha256').update(asked).digest('hex');
       const atMs = clock.wallMs();
-      sweep(atMs);
-      return ledger.alone(() => {
+      const take = () => {
         const kept = read(key);
         if (kept !== null && atMs - kept.atMs <= KEEP_MS) return repeat(kept, request, hostId);
         kv.set(SPACE, key, { request, hostId, atMs, state: 'under-way' } satisfies Kept);
         return null;
+      };
+      return ledger.whenFree(() => {
+        sweep(atMs);
+        return ledger.alone(take);
       });
     },
     finish(key, answer, isSecret) {
-      const kept = read(key);
-      if (kept === null) return;
       const isGone = isSecret || JSON.stringify(answer).length > MAX_ANSWER_LENGTH;
-      kv.set(SPACE, key, isGone ? { ...kept, state: 'gone' } : { ...kept, state: 'answered', answer });
+      const end = isGone ? ({ state: 'gone' } as const) : ({ state: 'answered', answer } as const);
+      return ledger.whenFree(() => {
+        const kept = read(key);
+        if (kept !== null) kv.set(SPACE, key, { ...kept, ...end } satisfies Kept);
+      });
     },
-    drop: (key) => void kv.delete(SPACE, key),
+    drop: (key) => ledger.whenFree(() => void kv.delete(SPACE, key)),
   };
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, openSync, closeSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDetached } from '@caisson/ground';
 import { definedOnly } from '@caisson/protocol';
-import { loadConfig } from '../composition/trusted-config.ts';
+import { loadConfigToRead } from '../composition/trusted-config.ts';
 import { readHostEnvironment } from '../config/index.ts';
 import type { DaemonPlace } from './find-daemon.ts';
 
@@ -15,7 +15,7 @@ export async function openInBrowser(link: string, place: DaemonPlace = {}): Prom
   const env = readHostEnvironment();
   const hasScreen = process.platform === 'darwin' || 'DISPLAY' in env || 'WAYLAND_DISPLAY' in env;
   if (!hasScreen) return false;
-  const { stateDir } = await loadConfig({ flags: { state: place.stateDir }, startsNothing: true });
+  const { stateDir } = await loadConfigToRead({ flags: { state: place.stateDir } });
   const folder = join(stateDir, 'runtime');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const page = join(folder, 'open-dashboard.html');

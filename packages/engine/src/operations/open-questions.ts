@@ -7,13 +7,28 @@ import { isForgotten, requireRemembered } from './run-forgotten.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';
 
+export interface Answering {
+  readonly given?: GivenWithAnswer | undefined;
+  /** See {@link QuestionRooms.beginRun}. */
+  beginRun(): Promise<void>;
+}
+
+/** Who only lists questions starts no run. */
+const LISTING: Answering = {
+  beginRun: () => Promise.reject(new Error('nothing is answered here')),
+};
+
 /** The questions of this project's runs, answered by a run with the same task and all that the agent left. */
-export function openQuestions(engine: Engine, given: GivenWithAnswer = {}): Questions<RunHandle> {
+export function openQuestions(
+  engine: Engine,
+  { given = {}, beginRun }: Answering = LISTING,
+): Questions<RunHandle> {
   return createQuestions({
     ...engine,
     isHostAlive: (hostId) => engine.hosts.isAlive(hostId),
     resolveRun: (given) => resolveRunId(engine.ledger, given),
     isForgotten: (runId) => isForgotten(engine, runId),
+    beginRun,
     requireContents: (runId) => void requireRemembered(engine, runId),
     readRequest: (runId) => readRequest(engine, runId),
     async continueRun(continues, next) {

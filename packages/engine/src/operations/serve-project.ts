@@ -14,8 +14,6 @@ import { readHostEnvironment } from '../config/index.ts';
 import {
   createGate,
   createLife,
-  DaemonRunsError,
-  describeDaemon,
   hasLease,
   identifyDaemon,
   releaseLease,
@@ -36,6 +34,7 @@ import { openDaemonServer, type DaemonServer } from './daemon-server.ts';
 import { createRepeatedWork, listDueWork, type RepeatedWork } from './due-work.ts';
 import { gateCaisson, type Gates } from './gate-caisson.ts';
 import { reloadProject } from './reload-project.ts';
+import { refuseBeside } from './start-daemon.ts';
 import { serveResidents } from './serve-residents.ts';
 import { watchPlace } from './watch-place.ts';
 
@@ -66,11 +65,7 @@ export async function serveProject(options: CaissonOptions = {}): Promise<Served
   try {
     requireSafeListening(engine.config.api);
     const holder = await takeLease(lease, own);
-    if (holder !== own)
-      throw new DaemonRunsError(`a daemon serves this project already (${describeDaemon(holder)})`, {
-        remedy:
-          'Use that one: caisson reload lets it read caisson.yaml again, caisson status shows it, caisson down ends it.',
-      });
+    if (holder !== own) throw await refuseBeside(holder, engine.config);
     const seals = createRepeatedWork('seals');
     await opened.beginWork(seals.repeat);
     return await serve({ opened, own, startedMs, seals, started, onNotice: options.onNotice });

@@ -19,7 +19,7 @@ test('a session that is rotated again and again ends seven days after its link w
     delete: (_space: string, key: string) => values.delete(key),
     list: () => [...values].map(([key, value]) => ({ key, value })),
   } as unknown as Ledger['kv'];
-  const [tokens, links] = [createTokens({ kv }, clock), createLinks(clock)];
+  const [tokens, links] = [createTokens({ kv, whenFree: async (work) => work() }, clock), createLinks(clock)];
   const answer = createSessionRoutes({ tokens, links, clock, guard: { countFailure: () => undefined } });
   const server = createServer((request, response) => {
     const token = request.headers.authorization?.slice(7);

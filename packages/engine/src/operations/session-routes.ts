@@ -27,9 +27,9 @@ export type AnswerSession = (
 ) => void;
 
 export function createSessionRoutes({ tokens, links, guard, clock }: SessionRooms): AnswerSession {
-  const begin = (scopes: readonly Scope[], name: string, endsAt = findEnd(clock)): object => {
+  const begin = async (scopes: readonly Scope[], name: string, endsAt = findEnd(clock)): Promise<object> => {
     const leftMs = Math.max(0, Date.parse(endsAt) - clock.wallMs());
-    const { token, id, expiresAt } = tokens.create({
+    const { token, id, expiresAt } = await tokens.create({
       name,
       scopes,
       expiresInMs: Math.min(SESSION_MS, leftMs),
@@ -40,7 +40,7 @@ export function createSessionRoutes({ tokens, links, guard, clock }: SessionRoom
   };
   const exchange = async (request: IncomingMessage): Promise<object> => {
     const { link } = (await readJson(request)) as { link?: unknown };
-    if (typeof link === 'string' && links.use(link)) return begin(OWNER, 'dashboard');
+    if (typeof link === 'string' && links.use(link)) return await begin(OWNER, 'dashboard');
     guard.countFailure();
     throw new VisitRefusedError(
       401,
@@ -54,12 +54,12 @@ export function createSessionRoutes({ tokens, links, guard, clock }: SessionRoom
     const { id, name, kind, scopes, expiresAt, endsAt } = visitor;
     const route = `${request.method} ${request.url?.split('?', 1)[0] ?? ''}`;
     if (route === 'GET /v1/session') return { id, name, scopes, expiresAt };
-    if (route === 'DELETE /v1/session') return { isRevoked: tokens.revoke(id) };
+    if (route === 'DELETE /v1/session') return { isRevoked: await tokens.revoke(id) };
     if (route !== 'POST /v1/session/rotation')
       throw new VisitRefusedError(404, 'USAGE', `there is no ${route}`);
     if (kind !== 'session') throw refuseRotation();
-    const next = begin(scopes, name, endsAt);
-    tokens.revoke(id);
+    const next = await begin(scopes, name, endsAt);
+    await tokens.revoke(id);
     return next;
   };
   return (request, response, visitor) =>

@@ -2,10 +2,10 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { explainError, isSameProcess, readProcess, removeFileSync, startDetached } from '@caisson/ground';
-import { definedOnly, type DaemonStatus } from '@caisson/protocol';
+import { definedOnly, type DaemonIdentity, type DaemonStatus } from '@caisson/protocol';
 import { openState } from '../composition/state-folder.ts';
-import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
-import { readHostEnvironment } from '../config/index.ts';
+import { loadConfig, loadConfigToRead, requireTrust } from '../composition/trusted-config.ts';
+import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import {
   askStatus,
   DaemonRunsError,
@@ -13,6 +13,7 @@ import {
   describeDaemon,
   formatUnit,
   OtherDaemonError,
+  OtherProjectError,
 } from '../daemon/index.ts';
 import { daemonLogPath, startLogPath } from './daemon-log.ts';
 import { describeSilent, findDaemonOf, type DaemonPlace } from './find-daemon.ts';
@@ -38,7 +39,7 @@ export async function startDaemon({ entry, stateDir: given, onSlow }: StartOptio
   const standing = await findDaemonOf(config);
   if (standing.kind === 'silent') throw describeSilent(standing);
   if (standing.kind === 'foreign') throw new OtherDaemonError(standing.identity);
-  if (standing.kind === 'answers') throw runsAlready(standing.status);
+  if (standing.kind === 'answers') throw refuseSecond(standing.status, config);
   const { stateDir, projectRoot } = config;
   await openState(config, { isMade: true }).ledger.close(); // a folder that is not ours is refused before a log is made there
   const started = await startWithLog(stateDir, (logFd) =>
@@ -54,14 +55,28 @@ export async function startDaemon({ entry, stateDir: given, onSlow }: StartOptio
   return { ...status, log: daemonLogPath(stateDir) };
 }
 
-function runsAlready(status: DaemonStatus): DaemonRunsError {
-  const isServing = status.phase === 'serving';
+type Known = DaemonIdentity & Partial<Pick<DaemonStatus, 'phase' | 'projectRoot'>>;
+
+/** Why none can be started beside this one. */
+function refuseSecond(
+  daemon: Known,
+  { projectRoot }: Pick<ResolvedConfig, 'projectRoot'>,
+): DaemonRunsError | OtherProjectError {
+  const { phase = 'serving', projectRoot: served = projectRoot } = daemon;
+  if (served !== projectRoot) return new OtherProjectError(projectRoot, served);
+  const isServing = phase === 'serving';
   const what = isServing ? 'serves this project already' : 'of this project is going down';
-  return new DaemonRunsError(`a daemon ${what} (${describeDaemon(status)})`, {
+  return new DaemonRunsError(`a daemon ${what} (${describeDaemon(daemon)})`, {
     remedy: isServing
       ? 'Use that one: caisson reload lets it read caisson.yaml again, caisson status shows it, caisson down ends it.'
       : 'Wait until it is gone; caisson status shows what it waits for, and caisson down --now ends it.',
   });
+}
+
+/** The same of one that is known by its lease: it may say more itself. */
+export async function refuseBeside(holder: DaemonIdentity, config: ResolvedConfig): Promise<Error> {
+  const status = await askStatus(config.stateDir).catch(() => null);
+  return refuseSecond(status ?? holder, config);
 }
 
 interface Started {
@@ -128,8 +143,8 @@ function diedAtOnce(stateDir: string, path: string): DaemonStartError {
 }
 
 /** A systemd user unit that serves this project with this program. */
-export async function describeUnit({ entry, stateDir: given }: StartOptions): Promise<string> {
-  const { projectRoot, stateDir } = await loadConfig({ flags: { state: given } });
+export async function describeUnit({ entry, stateDir: given, onUnread }: StartOptions): Promise<string> {
+  const { projectRoot, stateDir } = await loadConfigToRead({ flags: { state: given } }, onUnread);
   return formatUnit({
     node: process.execPath,
     entry,

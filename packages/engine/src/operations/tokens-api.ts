@@ -5,8 +5,8 @@ import { createTokens } from '../face/index.ts';
 export function createTokensApi({ ledger, clock }: Engine): TokensApi {
   const tokens = createTokens(ledger, clock);
   return {
-    create: async (order) => tokens.create({ ...order, kind: 'token' }),
+    create: (order) => tokens.create({ ...order, kind: 'token' }),
     list: async () => tokens.list(),
-    revoke: async (id) => tokens.revoke(id),
+    revoke: (id) => tokens.revoke(id),
   };
 }

@@ -78,6 +78,8 @@ export interface QuestionRooms<Handle = unknown> {
   /** The whole id of a run. */
   resolveRun(given: string): string;
   isForgotten(runId: string): boolean;
+  /** Called before a run continues; throws where none may. An answer to a thread starts none (Q4). */
+  beginRun(): Promise<void>;
   /** Throws when the run was forgotten. */
   requireContents(runId: string): void;
   /** The request of a run, as it was accepted. */

@@ -16,6 +16,7 @@ export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions
       const found = findQuestion(rooms, given);
       if (answer.trim() === '') throw new AnswerEmptyError(found.runId);
       if (isThreadStream(found.runId)) return answerThread(rooms, requireOpen(found), answer);
+      await rooms.beginRun();
       rooms.requireContents(found.runId);
       await recordEarlierAnswer(rooms, found);
       return answerOnce(rooms, requireOpen(ledger.question(found.questionId) ?? found), answer);

@@ -38,6 +38,7 @@ async function open({ deadlineAt, alive = [] }: { deadlineAt?: string; alive?: s
     isHostAlive: (hostId) => Promise.resolve(alive.includes(hostId)),
     resolveRun: (given) => given,
     isForgotten: () => false,
+    beginRun: () => Promise.resolve(),
     requireContents: () => undefined,
     async readRequest(runId) {
       const request = requests.get(runId);

@@ -1,7 +1,16 @@
 /** The last resort for a run that cannot be settled in order: the run ends, and names where its work may be. */
+import { definedOnly, type DataOf } from '@caisson/protocol';
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
-import { orWarn, recordInReserve } from '../attempt/index.ts';
+import {
+  attemptPaths,
+  countLeftLines,
+  countLeftUsage,
+  orWarn,
+  recordInReserve,
+  requestedModel,
+  sumAttempts,
+} from '../attempt/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 
 /** Nothing is removed: the workspace stays where it is. `last` is the run's last launch, or its acceptance if it had none. */
@@ -19,14 +28,34 @@ export async function endUnsettled(
     workspace === undefined
       ? undefined
       : await orWarn(record, attempt, 'workspace', () => rooms.workspaces.findCheckpoint(workspace));
+  const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(last.at));
+  const used =
+    last.type === 'attempt.launched'
+      ? await orWarn(record, attempt, 'compute', () => countUsed(rooms, runId, attempt, durationMs))
+      : undefined;
   const why = detail.slice(0, 8000);
   const data = {
-    durationMs: Math.max(0, rooms.clock.wallMs() - Date.parse(last.at)),
+    durationMs,
     failure: { reason: 'lost' as const, detail: why },
     patchMissing: why,
+    ...used,
     ...(checkpoint == null ? {} : { checkpoint }),
   };
   await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data }]);
-  rooms.budget.settle(runId, undefined);
+  rooms.budget.settle(runId, used?.usage);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
+}
+
+/** The lines of its worker, and what its host recorded, need nothing of what cannot be settled. */
+async function countUsed(
+  rooms: DispatchRooms,
+  runId: string,
+  attempt: number,
+  durationMs: number,
+): Promise<Pick<DataOf<'dispatch.failed'>, 'usage' | 'costUsd' | 'total'>> {
+  const left = await countLeftLines(attemptPaths(rooms.settings.stateDir, runId, attempt).events);
+  const usage = countLeftUsage(rooms, runId, left, undefined);
+  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
+  const ended = { usage, costUsd, durationMs };
+  return definedOnly({ usage, costUsd, total: sumAttempts(rooms, runId, ended) });
 }

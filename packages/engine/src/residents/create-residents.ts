@@ -28,7 +28,7 @@ export interface ResidentsOptions {
   readonly projectRoot: string;
   readonly starter: ResidentStarter;
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'alone' | 'kv' | 'lastOffset' | 'read' | 'run' | 'walk'>;
+  readonly ledger: Pick<Ledger, 'alone' | 'kv' | 'lastOffset' | 'read' | 'run' | 'walk' | 'whenFree'>;
   readonly recorder: Pick<Recorder, 'of'>;
   readonly feed: Pick<EventFeed, 'read'>;
   readonly bus: Pick<SafeEventBus, 'emit'>;
@@ -47,10 +47,10 @@ const STOP_GRACE_MS = 10_000;
 /** Resolves when everything is declared and what the last daemon left goes on. */
 export async function createResidents(options: ResidentsOptions): Promise<Residents> {
   await options.starter.sweep();
-  const { clock, ledger, warn, limits = {} } = options;
+  const { clock, warn, limits = {} } = options;
   const onUndelivered = (sense: string, emission: Emission): void =>
     void senses.takeUndelivered(sense, emission);
-  const runtime = createWorkerRuntime({ ...options, kv: ledger.kv, limits, onUndelivered });
+  const runtime = createWorkerRuntime({ ...options, limits, onUndelivered });
   const threads = options.openThreads(runtime);
   const { senses, signals, onEnded } = joinSenses(options, runtime, threads, () => reloader.settings());
   const files = createFileWatch({ root: options.projectRoot, clock, warn });

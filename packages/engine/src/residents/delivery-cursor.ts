@@ -12,7 +12,7 @@ const SAVE_MS = 1000;
 
 export interface DeliveryCursorOptions {
   readonly clock: Pick<Clock, 'setTimer'>;
-  readonly ledger: Pick<Ledger, 'lastOffset'> & { readonly kv: KeyValues };
+  readonly ledger: Pick<Ledger, 'lastOffset' | 'whenFree'> & { readonly kv: KeyValues };
   warn(message: string): void;
 }
 
@@ -30,6 +30,8 @@ export class DeliveryCursor {
   readonly #left: Set<number>;
   #highest: number;
   #isSaved = false;
+  /** A write waits, and will have everything up to then. */
+  #isWaiting = false;
   #cancelSave: (() => void) | null = null;
 
   /** The first cursor of a ledger begins at its end. */
@@ -76,15 +78,22 @@ export class DeliveryCursor {
   save(): void {
     this.#cancelSave?.();
     this.#cancelSave = null;
-    if (this.#isSaved) return;
+    if (this.#isSaved || this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#options.ledger
+      .whenFree(() => this.#write())
+      .catch(({ message }: Error) => {
+        this.#isWaiting = false;
+        this.#options.warn(`what was delivered is not recorded: ${message}`);
+      });
+  }
+
+  #write(): void {
     const open = [...this.#open].sort((one, other) => one - other);
     const delivered = open.length === 0 ? this.#highest : { highest: this.#highest, open };
-    try {
-      this.#options.ledger.kv.set(SPACE, this.#name, delivered);
-      this.#isSaved = true;
-    } catch (error) {
-      this.#options.warn(`what was delivered is not recorded: ${(error as Error).message}`);
-    }
+    this.#options.ledger.kv.set(SPACE, this.#name, delivered);
+    this.#isSaved = true;
+    this.#isWaiting = false;
   }
 
   /** What an earlier host left before this one, and is not found any more, was removed from the ledger. */

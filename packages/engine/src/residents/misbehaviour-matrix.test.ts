@@ -94,7 +94,7 @@ async function open() {
   const nothing = (): void => undefined;
   const limits = { respawnMs: RESPAWN_MS };
   const runtime = createWorkerRuntime({
-    ...{ starter, clock: systemClock, recorder, kv: ledger.kv, limits },
+    ...{ starter, clock: systemClock, recorder, ledger, limits },
     ...{ warn: nothing, onUndelivered: nothing, stamp: createStamp(Buffer.from('a secret')) },
   });
   onTestFinished(() => runtime.shutdown({ graceMs: 0 }));

@@ -19,7 +19,7 @@ export function createRunListeners({
   ledger,
   warn,
 }: {
-  readonly ledger: Pick<Ledger, 'alone' | 'lastOffset'> & { readonly kv: KeyValues };
+  readonly ledger: Pick<Ledger, 'alone' | 'lastOffset' | 'whenFree'> & { readonly kv: KeyValues };
   warn(message: string): void;
 }): RunListeners {
   const since = new Map(ledger.kv.list(SPACE).map(({ key, value }) => [key, Number(value)]));
@@ -33,14 +33,15 @@ export function createRunListeners({
       const offset = since.has(BEGUN) ? ledger.lastOffset() : findFirstOffset(ledger);
       for (const name of gone) since.delete(name);
       for (const name of added) since.set(name, offset);
-      try {
-        ledger.alone(() => {
-          for (const name of gone) ledger.kv.delete(SPACE, name);
-          for (const name of added) ledger.kv.set(SPACE, name, offset);
-        });
-      } catch (error) {
-        warn(`which senses listen for endings of runs is not recorded: ${(error as Error).message}`);
-      }
+      const write = (): void => {
+        for (const name of gone) ledger.kv.delete(SPACE, name);
+        for (const name of added) ledger.kv.set(SPACE, name, offset);
+      };
+      void ledger
+        .whenFree(() => ledger.alone(write))
+        .catch(({ message }: Error) =>
+          warn(`which senses listen for endings of runs is not recorded: ${message}`),
+        );
     },
     concerns: (sense, offset) => offset > (since.get(sense) ?? Infinity),
   };

@@ -27,7 +27,7 @@ export interface SignalListeners {
 export interface SignalsOptions {
   readonly clock: Clock;
   readonly recorder: Pick<Recorder, 'of'>;
-  readonly ledger: Pick<Ledger, 'lastOffset' | 'walk'> & { readonly kv: KeyValues };
+  readonly ledger: Pick<Ledger, 'lastOffset' | 'walk' | 'whenFree'> & { readonly kv: KeyValues };
   /** Whether signals of this sense may lead to themselves. */
   allowsLoop(sense: string): boolean;
   /** Who listens now. */

@@ -26,7 +26,7 @@ it('the compute of a sibling is repeated once, and undone before', async () => {
   const ledger = createMemoryLedger();
   const nothing = (): void => undefined;
   const runtime = createWorkerRuntime({
-    ...{ starter, clock: systemClock, kv: ledger.kv, limits: { respawnMs: 50 } },
+    ...{ starter, clock: systemClock, ledger, limits: { respawnMs: 50 } },
     ...{ recorder: createRecorder({ ledger, clock: systemClock }), warn: nothing, onUndelivered: nothing },
     stamp: createStamp(Buffer.from('a secret')),
   });

@@ -189,6 +189,7 @@ function openQuestions({ ledger, clock }: Project) {
     isHostAlive: async () => true,
     resolveRun: (given) => given,
     isForgotten: () => false,
+    beginRun: () => Promise.resolve(),
     requireContents: () => undefined,
     readRequest: () => Promise.reject(new Error('no run has asked')),
     continueRun: () => Promise.reject(new Error('no run has asked')),

@@ -1,7 +1,7 @@
 /** The workers of all keys. What a key does is in keyed-worker.ts; here it is found, shown and recorded. */
 import { definedOnly, type ResidentEnding, type ResidentLine, type ResidentView } from '@caisson/protocol';
 import type { Clock, Stamp } from '@caisson/ground';
-import { NO_ATTEMPT, type KeyValues, type Recorder, type RunRecord } from '../ledger/index.ts';
+import { NO_ATTEMPT, type Ledger, type Recorder, type RunRecord } from '../ledger/index.ts';
 import type { Emission, ResidentPlan, ResidentStarter, TurnOutcome, WorkerRuntime } from './contract.ts';
 import { openOrigin, sealOrigin } from './compute-origin.ts';
 import { describeEnding, describeProblems } from './describe-problems.ts';
@@ -16,7 +16,7 @@ export interface WorkerRuntimeOptions {
   readonly clock: Clock;
   readonly recorder: Pick<Recorder, 'of'>;
   /** Keeps which keys are blocked, so that a new daemon does not forget it. */
-  readonly kv: KeyValues;
+  readonly ledger: Pick<Ledger, 'kv' | 'whenFree'>;
   /** Seals what led to a compute: a guest keeps it for what it emits, and cannot make it up. */
   readonly stamp: Pick<Stamp, 'wrap' | 'unwrap'>;
   readonly limits?: Partial<RuntimeLimits>;
@@ -76,7 +76,9 @@ class KeyedRuntime implements WorkerRuntime {
       const block = this.#blocks.get(plan.key) ?? null;
       return new KeyedWorker(this.#rooms, plan, isKept, block);
     });
-    this.#blocks = new Map(options.kv.list(BLOCKED_SPACE).map(({ key, value }) => [key, String(value)]));
+    this.#blocks = new Map(
+      options.ledger.kv.list(BLOCKED_SPACE).map(({ key, value }) => [key, String(value)]),
+    );
   }
 
   declare(plan: ResidentPlan, { isKept }: { readonly isKept: boolean }): void {
@@ -142,7 +144,8 @@ class KeyedRuntime implements WorkerRuntime {
     const wasBlocked = found.state.kind === 'blocked';
     if (wasBlocked) {
       await this.#record.append('resident.reset', { key }, NO_ATTEMPT);
-      this.#options.kv.delete(BLOCKED_SPACE, key);
+      const { kv, whenFree } = this.#options.ledger;
+      await whenFree(() => kv.delete(BLOCKED_SPACE, key));
       this.#blocks.delete(key);
     }
     found.reset();
@@ -235,10 +238,9 @@ class KeyedRuntime implements WorkerRuntime {
       `${key} is blocked (${detail}). So that it works again: caisson residents reset ${key}`,
     );
     this.#blocks.set(key, detail);
-    try {
-      this.#options.kv.set(BLOCKED_SPACE, key, detail);
-    } catch (error) {
-      this.#options.warn(`the block of ${key} holds until this daemon ends: ${(error as Error).message}`);
-    }
+    const { ledger, warn } = this.#options;
+    void ledger
+      .whenFree(() => ledger.kv.set(BLOCKED_SPACE, key, detail))
+      .catch((error: Error) => warn(`the block of ${key} holds until this daemon ends: ${error.message}`));
   }
 }

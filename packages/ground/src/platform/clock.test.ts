@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { createManualClock, systemClock } from './clock.ts';
+import { createManualClock, startTimer, systemClock } from './clock.ts';
 
 test('a manual clock fires timers in order of due time and shows that time meanwhile', () => {
   const clock = createManualClock(1000);
@@ -56,4 +56,19 @@ test('the system clock fires a short timer and never a very long one at once', a
   await new Promise<void>((resolve) => void systemClock.setTimer(20, resolve));
   cancel();
   expect(longFired).toBe(false);
+});
+
+test('a timer of a month fires after all of it, with timers that Node does not fire at once', () => {
+  const MONTH_MS = 31 * 86_400_000;
+  const set: { work: () => void; ms: number }[] = [];
+  let fired = 0;
+  startTimer(MONTH_MS, () => (fired += 1), {
+    setTimeout: (work, ms) => set.push({ work, ms }),
+    clearTimeout: () => undefined,
+  });
+  set[0]?.work();
+  expect([set.length, fired]).toEqual([2, 0]);
+  set[1]?.work();
+  expect([fired, set.every(({ ms }) => ms < 2 ** 31)]).toEqual([1, true]);
+  expect(set.reduce((sum, { ms }) => sum + ms, 0)).toBe(MONTH_MS);
 });

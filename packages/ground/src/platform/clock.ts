@@ -21,12 +21,34 @@ export interface ManualClock extends Clock {
 /** Node fires timers above this at once; longer ones are split. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+const NODE_TIMERS: Timers = {
+  setTimeout: (work, ms) => setTimeout(work, ms),
+  clearTimeout: (timer) => clearTimeout(timer),
+};
+
 export const systemClock: Clock = {
   now: () => new Date(),
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  setTimer: startSystemTimer,
+  setTimer: (ms, fn) => startTimer(ms, fn),
 };
+
+/** The timers of Node, or those of a program that controls its own. */
+export interface Timers {
+  setTimeout(work: () => void, ms: number): unknown;
+  clearTimeout(timer: never): void;
+}
+
+/** Calls `fn` once after `ms`. Returns an idempotent cancel. Any length is allowed. */
+export function startTimer(ms: number, fn: () => void, timers: Timers = NODE_TIMERS): () => void {
+  let timer: unknown;
+  const arm = (remainingMs: number): void => {
+    const legMs = Math.min(remainingMs, MAX_TIMER_MS);
+    timer = timers.setTimeout(() => (remainingMs > legMs ? arm(remainingMs - legMs) : fn()), legMs);
+  };
+  arm(Math.max(0, ms));
+  return () => timers.clearTimeout(timer as never);
+}
 
 /** A clock that only tests move. */
 export function createManualClock(startWallMs = Date.UTC(2026, 0, 1)): ManualClock {
@@ -73,14 +95,4 @@ export function createManualClock(startWallMs = Date.UTC(2026, 0, 1)): ManualClo
     },
     pendingTimers: () => timers.size,
   };
-}
-
-function startSystemTimer(ms: number, fn: () => void): () => void {
-  let handle: NodeJS.Timeout;
-  const arm = (remainingMs: number): void => {
-    const legMs = Math.min(remainingMs, MAX_TIMER_MS);
-    handle = setTimeout(() => (remainingMs > legMs ? arm(remainingMs - legMs) : fn()), legMs);
-  };
-  arm(Math.max(0, ms));
-  return () => clearTimeout(handle);
 }

@@ -16,7 +16,7 @@ import { Writable, type Stream } from 'node:stream';
 import { captureStream } from './capture-stream.ts';
 import { sendIfAllowed } from './send-signal.ts';
 import { LIFE_FD, SECRET_FD, startChild, type StartOptions } from './start-child.ts';
-import { takeTurn } from '../platform/index.ts';
+import { startTimer, takeTurn } from '../platform/index.ts';
 
 export interface BoundedCommandOptions extends StartOptions {
   readonly timeoutMs: number;
@@ -45,8 +45,6 @@ const DEFAULT_GRACE_MS = 2000;
 const DRAIN_QUIET_MS = 100;
 const DRAIN_LIMIT_MS = 2000;
 const UNKILLABLE_MS = 5000;
-/** Node fires a timer above this at once; a longer limit has the same effect as this one. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs one program to its end and never longer than `timeoutMs` plus the grace. A non-zero exit, a signal, a
@@ -128,16 +126,15 @@ export function waitForEnding(
 ): Promise<Ending> {
   const detached = isDetached(options);
   return new Promise((resolve) => {
-    const graceMs = Math.min(options.graceMs ?? DEFAULT_GRACE_MS, MAX_TIMER_MS);
     let stopCause: 'timeout' | 'abort' | null = null;
     let exit: { code: number | null; signal: string | null } = { code: null, signal: null };
-    let ladderTimer: NodeJS.Timeout | undefined;
+    let stopTimer = (): void => undefined;
     let isSettled = false;
 
     const settle = (): void => {
       if (isSettled) return; // B1
       isSettled = true;
-      clearTimeout(ladderTimer);
+      stopTimer();
       options.signal?.removeEventListener('abort', onAbort);
       resolve({
         exitCode: exit.code,
@@ -148,22 +145,22 @@ export function waitForEnding(
     };
     const kill = (): void => {
       signalChild(child, detached, 'SIGKILL');
-      ladderTimer = setTimeout(settle, UNKILLABLE_MS); // B1: a child that even SIGKILL cannot end (D state)
+      stopTimer = startTimer(UNKILLABLE_MS, settle); // B1: a child that even SIGKILL cannot end (D state)
     };
     const stop = (cause: 'timeout' | 'abort'): void => {
       if (stopCause !== null || isSettled) return;
       stopCause = cause;
-      clearTimeout(ladderTimer);
+      stopTimer();
       signalChild(child, detached, 'SIGTERM');
-      ladderTimer = setTimeout(kill, graceMs);
+      stopTimer = startTimer(options.graceMs ?? DEFAULT_GRACE_MS, kill);
     };
     const onAbort = (): void => stop('abort');
 
-    ladderTimer = setTimeout(() => stop('timeout'), Math.min(options.timeoutMs, MAX_TIMER_MS));
+    stopTimer = startTimer(options.timeoutMs, () => stop('timeout'));
     options.signal?.addEventListener('abort', onAbort, { once: true });
     if (options.signal?.aborted === true) onAbort();
     child.once('exit', (code, signal) => {
-      clearTimeout(ladderTimer);
+      stopTimer();
       options.signal?.removeEventListener('abort', onAbort);
       exit = { code, signal };
       if (detached) signalChild(child, detached, 'SIGKILL'); // B2

@@ -9,7 +9,6 @@ import type { ChildProcess } from 'node:child_process';
 
 import {
   closePipes,
-  MAX_TIMER_MS,
   refuseNoLimit,
   startFed,
   waitForEnding,
@@ -17,6 +16,7 @@ import {
   type Ending,
 } from './bounded-command.ts';
 import { captureStream } from './capture-stream.ts';
+import { startTimer } from '../platform/index.ts';
 
 export interface StreamedCommandOptions extends Omit<BoundedCommandOptions, 'maxOutputBytes'> {
   /** Cap for stderr. The first bytes are kept. */
@@ -66,17 +66,16 @@ async function* readPieces(
   { stdout }: ChildProcess,
   { signal, timeoutMs, onLate }: Waiting,
 ): AsyncGenerator<Buffer, void> {
-  const limitMs = Math.min(timeoutMs, MAX_TIMER_MS);
-  let timer = setTimeout(onLate, limitMs);
+  let stopTimer = startTimer(timeoutMs, onLate);
   try {
     for await (const piece of (stdout ?? []) as AsyncIterable<Buffer>) {
-      clearTimeout(timer); // T1
+      stopTimer(); // T1
       yield piece;
-      timer = setTimeout(onLate, limitMs);
+      stopTimer = startTimer(timeoutMs, onLate);
     }
   } catch (error) {
     if (!signal.aborted) throw error; // else we closed the pipe
   } finally {
-    clearTimeout(timer);
+    stopTimer();
   }
 }

@@ -40,6 +40,8 @@ export interface McpProject {
   read<T>(work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For decisions about runs that are there; they are recorded as those of `client`. */
   act<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
+  /** The same for one that starts and changes nothing: a configuration that is not valid does not hinder it. */
+  steer<T>(client: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** For a write of `client` to the board of a session: it needs no earlier run. */
   writeBoard<T>(client: string, session: string, work: (caisson: Caisson) => Promise<T>): Promise<T>;
   /** Starts a run that goes on without this process. `isEarlier`: its idempotency key belongs to a run that was there. */

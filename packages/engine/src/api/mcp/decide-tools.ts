@@ -134,7 +134,7 @@ export function cancelTool({ project, bounds }: McpBench): McpTool {
     isReadOnly: false,
     isDestructive: true,
     run: (input, { client }) =>
-      project.act(client, async (caisson) => {
+      project.steer(client, async (caisson) => {
         const { run, force = false } = parseInput(CancelInput, input);
         const { runId } = await findRun(caisson, bounds, run);
         const outcome = await caisson.cancel(runId, { force });

@@ -29,6 +29,7 @@ async function answersTo(
     project: {
       read,
       act: refuse,
+      steer: refuse,
       writeBoard: refuse,
       start: refuse,
       describeError: toErrorInfo,
