@@ -57,6 +57,22 @@ test('a night without a daemon, and a clock that is set forward, cost a thread n
   await expect.poll(() => leftOf(threadId)).toBe(undefined);
 });
 
+test('what was left of a thread whose daemon was killed as it ended is removed by the next one', async () => {
+  const { stage, asked, restart, leftOf } = openWorking({ concurrency: 2 });
+  const [ended, living] = [await stage.start(), await stage.start()];
+  await expect.poll(() => asked.length).toBe(2);
+  stage.clock.advance(30 * MINUTE_MS);
+  await expect.poll(() => [leftOf(ended), leftOf(living)]).toEqual([30 * MINUTE_MS, 30 * MINUTE_MS]);
+  asked[0]?.();
+  await stage.untilStatus(ended, 'done');
+  await stage.kill();
+  const next = await restart();
+  stage.clock.advance(1000);
+  await expect.poll(() => leftOf(ended)).toBe(undefined);
+  expect(leftOf(living)).toBe(30 * MINUTE_MS);
+  await next.kill();
+});
+
 test('a thread whose daemon is killed within its first minute is charged no downtime', async () => {
   const { stage, asked, restart, expectWork } = openWorking();
   const threadId = await stage.start();

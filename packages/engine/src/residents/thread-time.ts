@@ -36,6 +36,15 @@ export class ThreadTimes {
     this.#set(threadId, null);
   }
 
+  /** What an earlier host kept of threads that have ended: it was killed before it removed that. */
+  forgetEnded(): void {
+    const { ledger } = this.#rooms;
+    for (const { key: threadId } of ledger.kv.list(SPACE)) {
+      const row = ledger.thread(threadId);
+      if (row === null || row.endedAt !== undefined) this.forget(threadId);
+    }
+  }
+
   /** Resolves when everything is written, or cannot be. */
   async stop(): Promise<void> {
     if (this.#changed.size > 0) await this.#write();
