@@ -86,6 +86,34 @@ test('a thread whose daemon is killed within its first minute is charged no down
   await stage.untilStatus(threadId, 'timeout');
 });
 
+test('a thread whose daemons are killed within a minute, one after the other, is charged no downtime', async () => {
+  let turns = 0;
+  const stage = openStill(
+    oneRole(async ({ step }) => {
+      turns += 1;
+      for (let turn = 0; turn < turns; turn += 1) await step(`turn ${turn}`, () => turn);
+      await new Promise(() => undefined);
+    }),
+  );
+  const threadId = await stage.start();
+  const endedSteps = (): number =>
+    stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] }).length;
+  await expect.poll(endedSteps).toBe(1);
+  let host: Pick<typeof stage, 'threads' | 'runtime' | 'kill'> = stage;
+  for (const steps of [2, 3]) {
+    await host.kill();
+    stage.clock.advance(12 * HOUR_MS);
+    host = stage.openHost();
+    await host.threads.recoverThreadsForWorker();
+    await expect.poll(endedSteps).toBe(steps);
+  }
+  stage.clock.advance(HOUR_MS - 61_000 - 1);
+  await settle();
+  expect(host.runtime.underWay).toBe(1);
+  stage.clock.advance(1);
+  await stage.untilStatus(threadId, 'timeout');
+});
+
 /** Of threads whose workflow is blocked at once. */
 async function openBlocked(threads: number) {
   const { stage, asked, leftOf } = openWorking({ concurrency: threads });
