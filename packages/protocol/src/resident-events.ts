@@ -154,6 +154,8 @@ export const residentEvents = {
       ordinal: count(),
       kind: z.enum(['dispatch', 'wait', 'ask', 'sleep', 'value']),
       digest: z.string(),
+      /** How large the request was, which is not recorded here itself. Absent in what earlier versions recorded. */
+      requestBytes: z.optional(count()),
       /** Of a dispatch: the step is over when the run has ended, not when it has begun. */
       waits: z.optional(z.boolean()),
       /** What it waits for. Of a dispatch: the run that it starts. */

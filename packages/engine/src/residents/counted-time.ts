@@ -1,7 +1,7 @@
 import type { Clock } from '@caisson/ground';
 
 /** A host that is killed forgets at most so much of the time that counts, and what was not written yet. */
-const REPORT_MS = 60_000;
+export const REPORT_MS = 60_000;
 
 export interface CountedTimeListener {
   /** Called once, when the limit is used up. */

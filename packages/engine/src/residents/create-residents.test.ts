@@ -143,6 +143,44 @@ test('a signal of a sense starts a thread of the workflow that listens, once, an
   await next.stop();
 });
 
+test('a signal that a daemon left is delivered by the next one, also when a sense emits while that one still starts', async () => {
+  let emitted = 0;
+  const { residents, threads, advance, settings, root, options, ledger } = await open({
+    script(guest, after) {
+      guest.answer = (order) => {
+        if (order.kind !== 'compute') return;
+        after(COMPUTE_MS, () => guest.computed(order.id, [{ name: 'red', payload: (emitted += 1) }]));
+      };
+      guest.ready();
+    },
+  });
+  const flow = {
+    name: 'fix',
+    file: join(root, 'd.ts'),
+    on: ['red'],
+    concurrency: 1,
+    overflow: 'queue',
+    grant,
+  };
+  settings.now = { senses: [senseIn(root, 'a', { intervalMs: 1000 })], workflows: [flow] };
+  await residents.reload();
+  threads.next = new Error('the ledger is locked');
+  const recorded = (): number => ledger.read({ runId: null, types: ['signal.emitted'] }).length;
+  while (recorded() === 0) await advance(COMPUTE_MS);
+  await residents.stop();
+  expect([emitted, threads.started]).toEqual([1, []]);
+  const recovery = Promise.withResolvers<void>();
+  const slow = { ...threads, recoverThreadsForWorker: () => recovery.promise };
+  const starting = createResidents({ ...options, openThreads: () => slow });
+  while (recorded() === 1) await advance(COMPUTE_MS);
+  await settle();
+  recovery.resolve();
+  const next = await starting;
+  await settle();
+  expect(threads.started.map(({ payload }) => payload)).toEqual([1, 2]);
+  await next.stop();
+});
+
 test('the ending of a run computes the senses that listen for its status', async () => {
   const { recorder, starter, advance } = await open({
     senses: (root) => [

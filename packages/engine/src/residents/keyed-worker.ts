@@ -1,39 +1,32 @@
-/** One key: its plan, its state (contract.ts) and the work that waits; succession.ts says how a changed plan gets it. */
+/**
+ * One key: its plan, its state (contract.ts) and its worker. Its work waits in waiting-work.ts, key-crashes.ts counts the ends that
+ * nobody asked for, and succession.ts says how a changed plan gets the work.
+ */
 import type { ResidentEnding } from '@caisson/protocol';
 import type { ResidentPlan } from './contract.ts';
-import { SlidingWindow } from './sliding-window.ts';
-import { describeEnding, describeRefusal, type Problems } from './describe-problems.ts';
-import {
-  composeRetries,
-  endWorkers,
-  findRefusal,
-  IDLE,
-  offerWork,
-  STOPPING,
-  waitToRespawn,
-  WITHDRAWN,
-  type KeyRooms,
-  type KeyState,
-} from './key-state.ts';
+import { describeRefusal, type Problems } from './describe-problems.ts';
+import { KeyCrashes } from './key-crashes.ts';
+import { endWorkers, findRefusal, IDLE, type KeyRooms, type KeyState } from './key-state.ts';
 import { LiveWorker } from './live-worker.ts';
 import { Succession } from './succession.ts';
-import { failWork, isRepeated, loseWork, type Refusal, type Work } from './work.ts';
+import { WaitingWork } from './waiting-work.ts';
+import { isRepeated, loseWork, STOPPING, WITHDRAWN, type Refusal, type Work } from './work.ts';
 
 export class KeyedWorker {
   readonly #rooms: KeyRooms;
   plan: ResidentPlan; // changed by `declare` alone
   #isKept: boolean;
   state: KeyState = IDLE; // changed here alone
-  #queue: Work[] = [];
+  readonly #waiting = new WaitingWork();
   readonly #succession = new Succession();
-  readonly #crashes: SlidingWindow;
+  readonly #crashes: KeyCrashes;
   closed: Refusal | null = null; // why it takes no work at all
   #isWanted = false; // a kept key has a worker from its first work on, unless it was evicted
   starts = 0;
 
   constructor(rooms: KeyRooms, plan: ResidentPlan, isKept: boolean, block: string | null) {
     this.#rooms = rooms;
-    this.#crashes = new SlidingWindow(plan.grant.crashes ?? rooms.limits.crashes);
+    this.#crashes = new KeyCrashes(rooms, plan);
     this.plan = plan;
     this.#isKept = isKept;
     if (block !== null) this.state = { kind: 'blocked', detail: block };
@@ -44,7 +37,7 @@ export class KeyedWorker {
   }
 
   get underWay(): number {
-    return this.#workers.reduce((sum, { underWay }) => sum + underWay, this.#queue.length);
+    return this.#workers.reduce((sum, { underWay }) => sum + underWay, this.#waiting.size);
   }
 
   get #workers(): LiveWorker[] {
@@ -58,7 +51,7 @@ export class KeyedWorker {
   }
 
   countCrashes(): number {
-    return this.#crashes.count(this.#rooms.clock.monotonicMs());
+    return this.#crashes.count();
   }
 
   declare(plan: ResidentPlan, isKept: boolean): void {
@@ -68,16 +61,14 @@ export class KeyedWorker {
     this.plan = plan;
     if (!isChanged) return;
     this.#succession.forgetRefusal();
-    this.#crashes.limit = plan.grant.crashes ?? this.#rooms.limits.crashes;
+    this.#crashes.usePlan(plan);
     if (this.state.kind === 'unloadable') this.state = IDLE;
     // One that has worked before says now, not at its next work, if what was changed cannot be loaded.
     this.#goOn(this.starts > 0 ? { isNeeded: true } : {});
   }
 
   submit(work: Work): void {
-    if (offerWork(this, work, this.#succession.problems)) return;
-    this.#queue.push(work);
-    this.#goOn();
+    if (!this.#waiting.offer(this, work, this.#succession.problems)) this.#goOn();
   }
 
   answerStep(...answer: Parameters<LiveWorker['answerStep']>): void {
@@ -86,9 +77,7 @@ export class KeyedWorker {
 
   abandon(work: Work, why: string, graceMs?: number): void {
     const isSent = this.#workers.some((worker) => worker.abandon(work, why, graceMs));
-    if (isSent || !this.#queue.includes(work)) return;
-    this.#queue = this.#queue.filter((queued) => queued !== work);
-    failWork(work, { failure: { kind: 'aborted', detail: why } });
+    if (!isSent) this.#waiting.abandon(work, why);
   }
 
   /** Finishes what is under way. What came meanwhile, or a kept key, starts the next one. */
@@ -142,7 +131,7 @@ export class KeyedWorker {
     this.closed = why;
     this.#isWanted = false;
     this.#endWait();
-    for (const work of this.#queue.splice(0)) failWork(work, why);
+    this.#waiting.refuseAll(why);
     const workers = this.#workers;
     if (this.worker !== null) this.state = { kind: 'draining', worker: this.worker };
     this.#succession.endTrial();
@@ -150,7 +139,7 @@ export class KeyedWorker {
   }
 
   /** Starts what is needed: a worker for the work, or a trial of a changed plan. */
-  #goOn({ isNeeded = this.#queue.length > 0 || (this.#isKept && this.#isWanted) } = {}): void {
+  #goOn({ isNeeded = this.#waiting.size > 0 || (this.#isKept && this.#isWanted) } = {}): void {
     if (this.closed !== null) return;
     if (this.state.kind === 'ready')
       this.#succession.consider(this.state.worker, this.plan, () => this.#launch());
@@ -187,7 +176,7 @@ export class KeyedWorker {
   }
 
   #submitAgain(): void {
-    for (const work of this.#queue.splice(0)) this.submit(work);
+    for (const work of this.#waiting.takeAll()) this.submit(work);
   }
 
   /** None of its files could be loaded. */
@@ -215,7 +204,7 @@ export class KeyedWorker {
   }
 
   #forget(worker: LiveWorker, ending: ResidentEnding, unanswered: readonly Work[]): void {
-    const retries = composeRetries(this.#rooms, this.#crashes.limit, () => this.#goOn());
+    const retries = this.#crashes.composeRetries(() => this.#goOn());
     const refused = this.#succession.forget(worker, ending, retries);
     if (refused !== null) this.#refuse(refused);
     if (worker === this.worker) this.#loseWorker(worker, ending);
@@ -228,14 +217,15 @@ export class KeyedWorker {
 
   #loseWorker(worker: LiveWorker, ending: ResidentEnding): void {
     const isCrash = !worker.isEndAsked && this.closed === null;
-    if (isCrash && this.#crashes.add(this.#rooms.clock.monotonicMs())) return this.#block(ending); // RE4
+    const block = isCrash ? this.#crashes.add(ending) : null;
+    if (block !== null) return this.#block(block, ending); // RE4
     const trial = this.#succession.takeTrial();
     if (trial !== null) this.state = { kind: 'starting', worker: trial }; // KW2
-    else this.state = isCrash ? waitToRespawn(this.#rooms, () => this.#endWait()) : IDLE;
+    else this.state = isCrash ? this.#crashes.waitToRespawn(() => this.#endWait()) : IDLE;
   }
 
-  #block(ending: ResidentEnding): void {
-    this.state = { kind: 'blocked', detail: describeEnding(ending) };
+  #block(state: KeyState, ending: ResidentEnding): void {
+    this.state = state;
     this.#succession.endTrial();
     this.#rooms.reports.blocked(this, ending);
     this.#submitAgain();

@@ -16,6 +16,7 @@ interface StepPlace {
   readonly round: number;
   readonly ordinal: number;
   readonly digest: string;
+  readonly requestBytes: number;
 }
 
 export interface PlannedStep {

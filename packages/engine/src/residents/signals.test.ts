@@ -51,6 +51,7 @@ function openSignals() {
     return signals;
   };
   const signals = open();
+  signals.resume();
   let computes = 0;
   /** What a compute without a cause emits. */
   const emit = (
@@ -226,6 +227,20 @@ test('what was recorded and not delivered is delivered by the next daemon, once'
   open().resume();
   await recorded();
   expect([threads.started.length, woken.length]).toEqual([2, wakes]);
+});
+
+test('what a daemon left is delivered by the next one, also when a sense of that one emits before', async () => {
+  const { signals, emit, open, threads, recorded } = openSignals();
+  threads.next = new Error('the ledger is locked');
+  await emit('ci', [red]);
+  await settle();
+  signals.stop();
+  const next = open();
+  await next.emit('ci', { computeId: 'early', signals: [{ name: 'red', payload: 2 }], causes: [] });
+  await recorded();
+  next.resume();
+  await recorded();
+  expect(threads.started.map(({ payload }) => payload)).toEqual([red.payload, 2]);
 });
 
 test('what a compute emitted is recorded and delivered once, however often it is reported', async () => {

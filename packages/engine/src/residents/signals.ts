@@ -6,7 +6,8 @@
  *      the rate of its sense. Each drop is recorded, repeated ones with their number.
  * SG3  The id of a signal is made of its compute's: what a compute emitted is recorded once, however often it is reported (RE7).
  * SG4  A thread has the key of its signal, so that a second delivery gives the same thread.
- * SG5  What was recorded and not delivered to all is delivered later, by the next daemon if need be.
+ * SG5  What was recorded and not delivered to all is delivered later, by the next daemon if need be. That one delivers nothing of its
+ *      own before: its cursor would pass what is left.
  */
 import type { Clock } from '@caisson/ground';
 import type { Cause } from '@caisson/protocol';
@@ -49,7 +50,7 @@ export interface SignalLimits {
 export interface Signals {
   /** Resolves when all are recorded; delivery goes on by itself. */
   emit(sense: string, emission: Emission): Promise<void>;
-  /** SG5. */
+  /** SG5. Until it is called, what is emitted is recorded and not delivered. */
   resume(): void;
   /** Something else that a sense was to compute for had no effect. */
   drop(drop: Drop, sense: string): void;
@@ -74,6 +75,8 @@ class RecordedSignals implements Signals {
   /** What is being recorded: a second report of it waits for the first. */
   readonly #emitting = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
+  /** What is recorded up to this offset is delivered by `resume`. */
+  #resumedTo = Infinity;
 
   constructor(options: SignalsOptions) {
     this.#options = options;
@@ -105,7 +108,9 @@ class RecordedSignals implements Signals {
 
   resume(): void {
     const after = this.#cursor.offset;
+    this.#resumedTo = this.#options.ledger.lastOffset();
     for (const { data, offset } of this.#options.ledger.walk({ after, types: ['signal.emitted'] })) {
+      if (offset > this.#resumedTo) return;
       if (this.#cursor.isDelivered(offset)) continue;
       const present = this.#options.findListeners(data.name);
       void this.#deliver(offset, data, {
@@ -152,7 +157,7 @@ class RecordedSignals implements Signals {
       () => this.#record.append('signal.emitted', data, { ...NO_ATTEMPT, id: signal.signalId }),
       `the signal ${signal.name}`,
     );
-    if (offset <= before) return; // SG3: it was there, and `resume` delivered it, or an earlier report
+    if (offset <= Math.max(before, this.#resumedTo)) return; // SG3, SG5: an earlier report, or `resume`, delivers it
     void this.#deliver(offset, { ...signal, payload }, listeners);
   }
 

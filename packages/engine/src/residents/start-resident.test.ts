@@ -26,6 +26,26 @@ it('a sense is loaded, computes, keeps its state, and stops without a trace', as
   expect(await resident.ended).toEqual({ why: 'stopped', detail: 'its host stopped it', stderrTail: '' });
 });
 
+it('what a dead host left and cannot be removed is named, stays for the next host, and keeps nothing else', async () => {
+  const { rooms } = await openStarter();
+  const [stuck, gone] = ['res_00000000000000000001', 'res_00000000000000000002'];
+  const { kv } = rooms.ledger;
+  const row = { host: { pid: process.pid, startTime: 'of another process' } };
+  for (const resident of [stuck, gone]) kv.set('residents', resident, row);
+  const busy = new Error('EBUSY: resource busy or locked, rmdir');
+  const sweep: typeof rooms.compute.sweep = (key) =>
+    key === stuck ? Promise.reject(busy) : rooms.compute.sweep(key);
+  const warnings: string[] = [];
+  const starter = openResidentStarter({ ...rooms, compute: { ...rooms.compute, sweep } }, {}, (message) =>
+    warnings.push(message),
+  );
+  await starter.sweep();
+  expect(warnings).toEqual([`something of ${stuck} is left: ${busy.message}`]);
+  expect(kv.list('residents')).toEqual([{ key: stuck, value: row }]);
+  await openResidentStarter(rooms).sweep();
+  expect(kv.list('residents')).toEqual([]);
+});
+
 it('what nothing enforces here is known of each start, and one warning says it', async () => {
   const { rooms, plan } = await openStarter();
   const warnings: string[] = [];

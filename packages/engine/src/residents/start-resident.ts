@@ -136,7 +136,7 @@ interface LeftWorker {
   readonly isProvenGone?: boolean;
 }
 
-/** What cannot be removed stays for the next host: its row says so. */
+/** What cannot be removed stays for the next host: its row says so. Never rejects. */
 async function cleanUpOrWarn(
   options: ResidentStarterOptions,
   resident: string,
@@ -164,13 +164,13 @@ async function cleanUp(
   kv.delete(SPACE, resident);
 }
 
-/** What another host left that does not run any more. */
+/** What another host left that does not run any more. What of it cannot be removed keeps nobody from working. */
 async function sweep(options: ResidentStarterOptions): Promise<void> {
   for (const { key, value } of options.kv.list(SPACE)) {
     if (!ResidentId.safeParse(key).success) continue;
     const row = StartRow.safeParse(value).data;
     if (row !== undefined && isSameProcess(row.host.pid, row.host.startTime)) continue;
-    await cleanUp(options, key, definedOnly({ handle: row?.handle }));
+    await cleanUpOrWarn(options, key, definedOnly({ handle: row?.handle }));
   }
 }
 

@@ -1,4 +1,7 @@
-/** How much a thread has asked for and recorded in its steps. The host counts: a guest may say anything. */
+/**
+ * How much a thread has asked for and recorded in its steps. The host counts: a guest may say anything. It counts what the ledger
+ * has, so that the next host counts the same.
+ */
 import {
   MAX_HISTORY_BYTES,
   MAX_OPEN_QUESTIONS,
@@ -6,18 +9,20 @@ import {
   MAX_THREAD_BYTES,
   type StepRequest,
 } from '@caisson/protocol';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, RunRecord } from '../ledger/index.ts';
 import { sizeOf } from './plan-step.ts';
 import type { LoadedStep } from './thread-history.ts';
 
 const TYPES = ['thread.step-started', 'thread.step-ended', 'question.asked'] as const;
+
+type Recorded = Parameters<RunRecord['appendAll']>[0];
 
 export class ThreadBytes {
   readonly #ledger: Ledger;
   readonly #threadId: string;
   /** Requests and outcomes of the present round. The outcomes stay in memory, and a turn begins with them. */
   #round = 0;
-  /** Of all rounds, what is in the ledger. Null before the first one. */
+  /** Of all rounds, what is in the ledger, the requests of their runs included. Null before the first one. */
   #thread: number | null = null;
 
   constructor(ledger: Ledger, threadId: string) {
@@ -26,17 +31,18 @@ export class ThreadBytes {
   }
 
   beginRound(loaded: readonly LoadedStep[]): void {
-    this.#round = loaded.reduce((sum, { outcome }) => sum + sizeOf(outcome?.value), 0);
-    this.#thread ??= this.#ledger
-      .read({ runId: this.#threadId, types: TYPES })
-      .reduce((sum, { data }) => sum + sizeOf(data), 0);
+    this.#round = loaded.reduce(
+      (sum, { requestBytes = 0, outcome }) => sum + requestBytes + sizeOf(outcome?.value),
+      0,
+    );
+    this.#thread ??= sumRecorded(this.#ledger.read({ runId: this.#threadId, types: TYPES }));
   }
 
-  /** Why it may not ask for this, or null. What it asks for a run is recorded with that run. */
+  /** Why it may not ask for this, or null. */
   addRequest(request: StepRequest): string | null {
     const bytes = sizeOf(request);
-    if (request.kind === 'dispatch') this.addRecorded(request);
-    if ((this.#thread ?? 0) > MAX_THREAD_BYTES)
+    const ofRun = request.kind === 'dispatch' ? bytes : 0;
+    if ((this.#thread ?? 0) + ofRun > MAX_THREAD_BYTES)
       return `the steps of all its rounds have together more than ${MAX_THREAD_BYTES} bytes: ask for less, or begin another thread`;
     return this.#addToRound(bytes);
   }
@@ -46,8 +52,8 @@ export class ThreadBytes {
     return this.#addToRound(sizeOf(value));
   }
 
-  addRecorded(data: unknown): void {
-    this.#thread = (this.#thread ?? 0) + sizeOf(data);
+  addRecorded(events: Recorded): void {
+    this.#thread = (this.#thread ?? 0) + sumRecorded(events);
   }
 
   #addToRound(bytes: number): string | null {
@@ -56,6 +62,14 @@ export class ThreadBytes {
       ? null
       : `the steps of one round have together more than ${MAX_HISTORY_BYTES} bytes: remember less`;
   }
+}
+
+/** What a role asks for a run is recorded with that run, and belongs to its thread. */
+function sumRecorded(events: Recorded): number {
+  return events.reduce((sum, { type, data }) => {
+    const isRun = type === 'thread.step-started' && data.kind === 'dispatch';
+    return sum + sizeOf(data) + (isRun ? (data.requestBytes ?? 0) : 0);
+  }, 0);
 }
 
 /** Why nobody may ask for this, whatever came before; null otherwise. */

@@ -12,19 +12,18 @@
 import { MAX_PAYLOAD_BYTES, type GuestFailure, type ThreadEnding, type ThreadRow } from '@caisson/protocol';
 import { CANCELLED, cancelRuns } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
-import type { RunningTurn, TurnOutcome } from './contract.ts';
+import type { RunningTurn } from './contract.ts';
 import type { CountedTime } from './counted-time.ts';
+import { CurrentTurn, NONE, type TurnResult } from './current-turn.ts';
 import { sizeOf } from './plan-step.ts';
 import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
 import { keyOfWorkflow } from './plans.ts';
 import { ThreadSteps } from './thread-steps.ts';
-import { abandonTurn, composeTurn, findBeyond } from './turn-order.ts';
+import { composeTurn, findBeyond } from './turn-order.ts';
 import { isHeld, TurnCrashes } from './turn-repeats.ts';
 
 const DEFAULT_GRACE_MS = 5000;
-type Passed = TurnOutcome | { readonly kind: 'none' }; // `none`: without an outcome; the loop looks again
-const NONE: Passed = { kind: 'none' };
 
 export class ThreadDrive {
   readonly threadId: string;
@@ -34,10 +33,7 @@ export class ThreadDrive {
   readonly #steps: ThreadSteps;
   readonly #time: CountedTime;
   readonly #left = new AbortController();
-  #turn: RunningTurn | null = null;
-  #parking = Promise.withResolvers<Passed>();
-  #isParked = false;
-  #isAnswered = false; // a step was over since the turn began
+  readonly #turn = new CurrentTurn();
   #news = Promise.withResolvers<void>();
   readonly #crashes = new TurnCrashes();
   #ending: Promise<boolean> | null = null;
@@ -80,19 +76,16 @@ export class ThreadDrive {
 
   /** Whether it needs no worker now. */
   get isIdle(): boolean {
-    return this.#turn === null || this.#steps.isWaiting;
+    return !this.#turn.isUnderWay || this.#steps.isWaiting;
   }
 
   get hasTurn(): boolean {
-    return this.#turn !== null && !this.#isParked;
+    return this.#turn.isUnderWay && !this.#turn.isParked;
   }
 
   /** Gives up its turn, which is made again when a step is over. */
   park(): void {
-    if (this.#turn === null || !this.#steps.isWaiting) return;
-    this.#isParked = true;
-    this.#parking.resolve(NONE);
-    this.#turn.abandon('it waits without a worker', 0); // the role is not told: its steps are not over
+    if (this.#steps.isWaiting) this.#turn.park();
   }
 
   /** Its key may be able to work again. */
@@ -120,20 +113,20 @@ export class ThreadDrive {
     this.#isLeaving = true;
     this.#left.abort();
     this.#steps.stop();
-    this.#parking.resolve(NONE);
+    this.#turn.giveUp();
     this.#news.resolve();
   }
 
   /** Before a step is over, or the key may work again. A step that was over meanwhile may have been answered too late. */
   get #needsNoTurn(): boolean {
-    return isHeld(this.#rooms, this.workflow) || (this.#steps.isWaiting && !this.#isAnswered);
+    return isHeld(this.#rooms, this.workflow) || (this.#steps.isWaiting && !this.#turn.isAnswered);
   }
 
   get #isOver(): boolean {
     return this.#left.signal.aborted || this.#ending !== null;
   }
 
-  async #makeTurn(): Promise<Passed> {
+  async #makeTurn(): Promise<TurnResult> {
     const { ledger, runtime } = this.#rooms;
     const row = ledger.thread(this.threadId);
     if (row === null || row.endedAt !== undefined) {
@@ -143,29 +136,26 @@ export class ThreadDrive {
     const order = composeTurn(ledger, row, { steps: this.#steps.recorded(), graceMs: this.#graceMs() });
     if (typeof order === 'string') return this.#endWith('failed', order);
     const beyond = findBeyond(row);
-    this.#parking = Promise.withResolvers<Passed>();
-    this.#isParked = false;
-    this.#isAnswered = false;
-    let isCurrent = true;
-    const turn = runtime.turn(keyOfWorkflow(this.workflow), order, (step) => {
-      if (!isCurrent || this.#isOver) return;
-      if (beyond !== null) this.#endWith('too-long', beyond);
-      else void this.#steps.take(step).then(() => this.#changed());
-    });
-    this.#turn = turn;
+    const turn = this.#turn.begin(
+      (onStep) => runtime.turn(keyOfWorkflow(this.workflow), order, onStep),
+      (step) => {
+        if (this.#isOver) return;
+        if (beyond !== null) this.#endWith('too-long', beyond);
+        else void this.#steps.take(step).then(() => this.#changed());
+      },
+    );
     this.#onChange();
-    const outcome = await Promise.race([turn.outcome, this.#parking.promise]);
-    isCurrent = false;
-    this.#turn = null;
+    const outcome = await turn;
+    this.#turn.forget();
     return outcome.kind === 'message' && beyond !== null ? this.#endWith('too-long', beyond) : outcome;
   }
 
-  async #take(outcome: Passed): Promise<void> {
+  async #take(outcome: TurnResult): Promise<void> {
     this.#onChange();
     if (this.#isOver) return;
     switch (outcome.kind) {
       case 'none':
-        return this.#isParked ? this.#untilNews() : undefined;
+        return this.#turn.isParked ? this.#untilNews() : undefined;
       case 'message':
         return this.#addMessage(outcome.role, outcome.content ?? null);
       case 'end':
@@ -200,9 +190,7 @@ export class ThreadDrive {
   }
 
   #answer(...answer: Parameters<RunningTurn['answerStep']>): void {
-    this.#isAnswered = true;
-    if (this.#isParked) this.#isParked = false;
-    else this.#turn?.answerStep(...answer);
+    this.#turn.answer(...answer);
     this.#changed();
     this.#news.resolve();
   }
@@ -225,7 +213,7 @@ export class ThreadDrive {
     this.#changed();
   }
 
-  #endWith(status: ThreadEnding, detail: string): Passed {
+  #endWith(status: ThreadEnding, detail: string): TurnResult {
     void this.end(status, detail);
     return NONE;
   }
@@ -236,10 +224,10 @@ export class ThreadDrive {
     this.#steps.stop(isGivenUp ? CANCELLED : undefined);
     this.#time.pause();
     this.#news.resolve();
-    const abandoned = abandonTurn(this.#rooms.clock, this.#turn, status, this.#graceMs(), this.#left.signal);
-    await Promise.all([cancelRuns(this.#rooms, runs), abandoned]);
+    const turnEnded = this.#turn.end(this.#rooms.clock, status, this.#graceMs(), this.#left.signal);
+    await Promise.all([cancelRuns(this.#rooms, runs), turnEnded]);
     const isEnded = await recordEnding(this.#rooms, this.threadId, status, detail, this.#left.signal);
-    this.#parking.resolve(NONE);
+    this.#turn.giveUp();
     return isEnded;
   }
 

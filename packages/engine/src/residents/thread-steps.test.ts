@@ -438,6 +438,29 @@ describe('a guest that obeys no limit of its own', () => {
     expect(stage.requests).toHaveLength(10);
   });
 
+  /** Its host is killed while it sleeps for a second. */
+  const restartAsleep = async (stage: ReturnType<typeof openStill>, threadId: string): Promise<void> => {
+    await stage.until(() => stage.ledger.thread(threadId)?.waitsFor?.[0]?.kind === 'sleep');
+    await stage.kill();
+    await stage.openHost().threads.recoverThreadsForWorker();
+    stage.clock.advance(1000);
+  };
+  const task = 'x'.repeat(200_000);
+
+  test('records no more requests than a round may have bytes, also when its host is killed', async () => {
+    const stage = openStill(
+      oneRole(async ({ start, sleep }) => {
+        for (let asked = 0; ; asked += 1) await (asked === 5 ? sleep(1000) : start({ task }));
+      }),
+    );
+    const threadId = await stage.start();
+    await restartAsleep(stage, threadId);
+    expect((await stage.untilStatus(threadId, 'failed')).detail).toMatch(
+      'the steps of one round have together',
+    );
+    expect(stage.requests).toHaveLength(10);
+  });
+
   test('has 64 open questions at most', async () => {
     const stage = openStage(
       oneRole(async ({ ask }) => {
@@ -468,6 +491,25 @@ describe('a guest that obeys no limit of its own', () => {
     );
     expect(recordedBytes(stage, threadId)).toBeLessThan(33 * 1024 ** 2);
   });
+
+  test(
+    'asks for no more than a thread may have bytes, also when its host is killed',
+    { timeout: 120_000 },
+    async () => {
+      const role: Workflow['roles'][string] = async ({ round, start, sleep }) => {
+        if (round === 10) await sleep(1000);
+        for (let asked = 0; asked < 9; asked += 1) await start({ task });
+        return null;
+      };
+      const stage = openStill({ fix: { roles: { role }, route: () => 'role' } }, { maxRounds: 100 });
+      const threadId = await stage.start();
+      await restartAsleep(stage, threadId);
+      expect((await stage.untilStatus(threadId, 'failed', 'too-long')).detail).toMatch(
+        'the steps of all its rounds',
+      );
+      expect(stage.requests.length * task.length).toBeLessThan(32 * 1024 ** 2);
+    },
+  );
 });
 
 test('a step that the host cannot handle ends its thread, and no other', async () => {

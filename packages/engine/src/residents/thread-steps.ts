@@ -160,7 +160,8 @@ export class ThreadSteps {
       return this.#listener.onBroken(`it asked for more than ${MAX_STEPS} steps in one round`);
     const tooLarge = this.#bytes.addRequest(request);
     if (tooLarge !== null) return this.#listener.onTooLarge(tooLarge);
-    const { data, also, outcome } = this.#plan({ round: this.#round, ordinal, digest }, request);
+    const place = { round: this.#round, ordinal, digest, requestBytes: sizeOf(request) };
+    const { data, also, outcome } = this.#plan(place, request);
     const needsRole = request.kind === 'value';
     // From here on it is under way: a role that is repeated before it is recorded finds it.
     const step: Step = { data, needsRole };
@@ -173,7 +174,7 @@ export class ThreadSteps {
     else if (!needsRole) this.#carry(step, request);
   }
 
-  #plan(place: { round: number; ordinal: number; digest: string }, request: StepRequest): PlannedStep {
+  #plan(place: Omit<Parameters<typeof planStep>[1], 'threadId'>, request: StepRequest): PlannedStep {
     const asked = this.#open().filter(({ data }) => data.kind === 'ask');
     const refused = refuseQuestion(request, asked.length);
     if (refused === null)

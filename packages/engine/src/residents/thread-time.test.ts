@@ -57,6 +57,22 @@ test('a night without a daemon, and a clock that is set forward, cost a thread n
   await expect.poll(() => leftOf(threadId)).toBe(undefined);
 });
 
+test('what was left of a thread whose daemon was killed as it ended is removed by the next one', async () => {
+  const { stage, asked, restart, leftOf } = openWorking({ concurrency: 2 });
+  const [ended, living] = [await stage.start(), await stage.start()];
+  await expect.poll(() => asked.length).toBe(2);
+  stage.clock.advance(30 * MINUTE_MS);
+  await expect.poll(() => [leftOf(ended), leftOf(living)]).toEqual([30 * MINUTE_MS, 30 * MINUTE_MS]);
+  asked[0]?.();
+  await stage.untilStatus(ended, 'done');
+  await stage.kill();
+  const next = await restart();
+  stage.clock.advance(1000);
+  await expect.poll(() => leftOf(ended)).toBe(undefined);
+  expect(leftOf(living)).toBe(30 * MINUTE_MS);
+  await next.kill();
+});
+
 test('a thread whose daemon is killed within its first minute is charged no downtime', async () => {
   const { stage, asked, restart, expectWork } = openWorking();
   const threadId = await stage.start();
@@ -66,6 +82,34 @@ test('a thread whose daemon is killed within its first minute is charged no down
   const next = await restart();
   stage.clock.advance(HOUR_MS - 1);
   await expectWork(next);
+  stage.clock.advance(1);
+  await stage.untilStatus(threadId, 'timeout');
+});
+
+test('a thread whose daemons are killed within a minute, one after the other, is charged no downtime', async () => {
+  let turns = 0;
+  const stage = openStill(
+    oneRole(async ({ step }) => {
+      turns += 1;
+      for (let turn = 0; turn < turns; turn += 1) await step(`turn ${turn}`, () => turn);
+      await new Promise(() => undefined);
+    }),
+  );
+  const threadId = await stage.start();
+  const endedSteps = (): number =>
+    stage.ledger.read({ runId: threadId, types: ['thread.step-ended'] }).length;
+  await expect.poll(endedSteps).toBe(1);
+  let host: Pick<typeof stage, 'threads' | 'runtime' | 'kill'> = stage;
+  for (const steps of [2, 3]) {
+    await host.kill();
+    stage.clock.advance(12 * HOUR_MS);
+    host = stage.openHost();
+    await host.threads.recoverThreadsForWorker();
+    await expect.poll(endedSteps).toBe(steps);
+  }
+  stage.clock.advance(HOUR_MS - 61_000 - 1);
+  await settle();
+  expect(host.runtime.underWay).toBe(1);
   stage.clock.advance(1);
   await stage.untilStatus(threadId, 'timeout');
 });

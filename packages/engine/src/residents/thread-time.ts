@@ -4,11 +4,13 @@
  * kept beside the ledger: of all threads together, a moment after it changed, so that threads that pause often cost one commit.
  */
 import type { ThreadRow } from '@caisson/protocol';
-import { CountedTime } from './counted-time.ts';
+import { CountedTime, REPORT_MS } from './counted-time.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 
 const SPACE = 'thread-time-left';
 const WRITE_MS = 1000;
+/** A host that drives a thread for longer has kept what is left of its time. */
+const UNKEPT_MS = REPORT_MS + WRITE_MS;
 
 export type TimeRooms = Pick<ThreadRooms, 'clock' | 'ledger' | 'warn'>;
 
@@ -34,6 +36,15 @@ export class ThreadTimes {
   /** Of a thread that has ended. */
   forget(threadId: string): void {
     this.#set(threadId, null);
+  }
+
+  /** What an earlier host kept of threads that have ended: it was killed before it removed that. */
+  forgetEnded(): void {
+    const { ledger } = this.#rooms;
+    for (const { key: threadId } of ledger.kv.list(SPACE)) {
+      const row = ledger.thread(threadId);
+      if (row === null || row.endedAt !== undefined) this.forget(threadId);
+    }
   }
 
   /** Resolves when everything is written, or cannot be. */
@@ -65,13 +76,17 @@ export class ThreadTimes {
     }
   }
 
-  /** A thread whose host was killed before it kept anything has used the time up to its last event. */
+  /**
+   * A thread whose hosts were all killed before they kept anything has used the time up to its last event, and no more than one of
+   * them counts before it keeps it: the rest went by without a host, or the clock was set.
+   */
   #findLeftMs({ threadId, timeoutMs, startedAt, pausedMs = 0, pausedSince }: ThreadRow): number {
     const { ledger } = this.#rooms;
     const kept = this.#changed.get(threadId) ?? ledger.kv.get(SPACE, threadId);
     if (typeof kept === 'number') return kept;
     const until = pausedSince ?? ledger.read({ runId: threadId }).at(-1)?.at;
     if (startedAt === undefined || until === undefined) return timeoutMs;
-    return timeoutMs - Math.max(0, Date.parse(until) - Date.parse(startedAt) - pausedMs);
+    const sinceMs = Date.parse(until) - Date.parse(startedAt) - pausedMs;
+    return timeoutMs - Math.min(UNKEPT_MS, Math.max(0, sinceMs));
   }
 }

@@ -86,6 +86,7 @@ class LedgerThreads implements Threads, ThreadCounts {
   }
 
   async recoverThreadsForWorker(workflow?: string): Promise<void> {
+    if (workflow === undefined) this.#rooms.times.forgetEnded();
     const workflows = workflow === undefined ? listLivingWorkflows(this.#rooms.ledger) : [workflow];
     await Promise.all(workflows.map((name) => this.#turns.run(name, () => this.#recover(name))));
   }

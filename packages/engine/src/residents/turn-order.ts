@@ -1,8 +1,5 @@
-import type { Clock } from '@caisson/ground';
 import { MAX_HISTORY_BYTES, type RecordedStep, type ThreadRow } from '@caisson/protocol';
 import type { Ledger } from '../ledger/index.ts';
-import { pause } from '../platform/index.ts';
-import type { RunningTurn } from './contract.ts';
 import { sizeOf } from './plan-step.ts';
 import { readHistory, readMessages } from './thread-history.ts';
 
@@ -23,23 +20,4 @@ export function composeTurn(
 /** Why it may have no further message, or null. */
 export function findBeyond({ rounds, maxRounds }: ThreadRow): string | null {
   return rounds < maxRounds ? null : `after its ${maxRounds} rounds the router names another role`;
-}
-
-/** Beyond the grace, before a worker that does not answer is not waited for any longer. */
-const GRACE_MARGIN_MS = 1000;
-
-/** Resolves when the turn is over, at the latest after its grace. */
-export async function abandonTurn(
-  clock: Clock,
-  turn: RunningTurn | null,
-  why: string,
-  graceMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  if (turn === null) return;
-  const over = new AbortController();
-  const isOver = AbortSignal.any([over.signal, signal]);
-  turn.abandon(why);
-  await Promise.race([turn.outcome, pause(clock, graceMs + GRACE_MARGIN_MS, isOver)]);
-  over.abort();
 }

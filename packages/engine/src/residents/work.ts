@@ -45,6 +45,13 @@ export interface Refusal {
   readonly dropped?: NotBegun;
 }
 
+/** No drop: the next host delivers again what this one does not. */
+export const STOPPING: Refusal = { failure: { kind: 'crashed', detail: 'residents are stopped' } };
+export const WITHDRAWN: Refusal = {
+  failure: { kind: 'invalid', detail: 'it is no longer configured' },
+  dropped: 'withdrawn',
+};
+
 /** A turn that nobody gave up fails as `crashed`, also without a worker: its thread decides what that means. */
 export function failWork(work: Work, refusal: Refusal): void {
   if (work.kind === 'compute') return work.settle({ durationMs: 0, signals: [], ...refusal });
