@@ -1,8 +1,8 @@
 /** The compiled code that a command starts with is run as it is, so it has to be this user's own. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ROOT } from './project.ts';
 import { caissonAs, isRoot, STRANGER } from './users.ts';
@@ -31,10 +31,17 @@ async function plantCode(): Promise<Planted> {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   await version(home);
   const compile = join(home, '.cache/caisson/compile');
-  const name = readdirSync(compile, { recursive: true, encoding: 'utf8' }).find((at) => at.endsWith('.code'));
-  const code = join(compile, name ?? '');
+  const code = findCode(home, 'caisson-light-');
   execFileSync(process.execPath, ['-e', FORGE, join(ROOT, 'packages/cli/dist/caisson-light.cjs'), code]);
   return { home, compile, code };
+}
+
+function findCode(home: string, start: string): string {
+  const compile = join(home, '.cache/caisson/compile');
+  const names = readdirSync(compile, { recursive: true, encoding: 'utf8' });
+  const name = names.find((at) => basename(at).startsWith(start) && at.endsWith('.code'));
+  if (name === undefined) throw new Error(`no code of ${start} is kept`);
+  return join(compile, name);
 }
 
 async function version(home: string): Promise<string> {
@@ -65,4 +72,22 @@ describe('compiled code in the cache', { timeout: 60_000 }, () => {
       expect(await version(planted.home)).toMatch(/^caisson \d/);
     },
   );
+
+  // For its first second a run has other flags, and V8 takes code only with those that it was kept with (decision 0080).
+  it.each([
+    ['a short', 'true'],
+    ['a long', 'sleep 1.5'],
+  ])('that %s run has left is what the next one starts with', async (_how, script) => {
+    const home = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-code-')));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const as = { cwd: home, env: { PATH: process.env['PATH'] ?? '', HOME: home } };
+    const run = (line: string): Promise<{ code: number | null }> =>
+      caissonAs(as, 'run', '--workspace', 'empty', '--', 'sh', '-c', line);
+    expect(await run(script)).toMatchObject({ code: 0 });
+    const kept = findCode(home, 'caisson-run-');
+    const before = statSync(kept, { bigint: true });
+    expect(await run('true')).toMatchObject({ code: 0 });
+    expect(findCode(home, 'caisson-run-')).toBe(kept);
+    expect(statSync(kept, { bigint: true })).toMatchObject({ ino: before.ino, mtimeNs: before.mtimeNs });
+  });
 });

@@ -11,9 +11,10 @@ const { constants, Script } = require('node:vm');
 /**
  * Runs `name`.cjs beside this file and returns its exports. `build` is a hash of its content, `word` says what for: each use
  * calls other functions. Where a bundle exports `usedFor`, its code is kept only if that is what it was used for in the end.
- * V8 refuses code of another version of itself, and then everything is compiled as ever.
+ * V8 refuses code of another version of itself, and then everything is compiled as ever. `begin` is called when the code is
+ * loaded, and what it returns before the code is kept.
  */
-module.exports = function loadWarm(name, build, word) {
+module.exports = function loadWarm(name, build, word, begin = () => () => undefined) {
   const use = /^[a-z]{1,20}$/.test(word) ? word : 'other';
   const file = join(__dirname, `${name}.cjs`);
   const folder = getCompileCacheDir?.(); // Node's folder for exactly this Node, this machine and this user; may be off
@@ -25,9 +26,11 @@ module.exports = function loadWarm(name, build, word) {
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   const module = { exports: {} };
+  const end = begin();
   if (cache !== null && (known === undefined || script.cachedDataRejected)) {
     process.once('exit', (code) => {
       const { usedFor = use } = module.exports;
+      end();
       if (code === 0 && usedFor === use) keep(cache, `${name}-${use}-`, script);
     });
   }
