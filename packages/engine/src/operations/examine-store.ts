@@ -7,8 +7,8 @@ import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import {
   DigestTags,
-  hasRebuildable,
   inspectBlob,
+  listRescues,
   openLocalStore,
   throwUnlessProblem,
   type BlobProblem,
@@ -50,13 +50,18 @@ export async function examineStore(
     findings,
     remedy:
       'Restore them from a backup. Where a patch is lost, caisson diff RUN names the checkpoint that has the work.',
-    ...describeHelp(stateDir, options),
+    ...(await describeHelp(stateDir, options)),
   };
 }
 
-function describeHelp(stateDir: string, { hasBucket }: StoreOptions): Pick<ProbeReport, 'repair'> {
+async function describeHelp(
+  stateDir: string,
+  { hasBucket }: StoreOptions,
+): Promise<Pick<ProbeReport, 'repair'>> {
+  const rescues = await listRescues(join(stateDir, 'store'));
   const steps = [
-    ...(hasRebuildable(join(stateDir, 'store')) ? ['makes the index of a damaged pack again'] : []),
+    ...(rescues.has('whole') ? ['makes the index of a damaged pack again'] : []),
+    ...(rescues.has('partial') ? ['saves what is intact in a pack that has lost a part'] : []),
     ...(hasBucket === true ? ['fetches what the bucket has'] : []),
   ];
   return steps.length === 0 ? {} : { repair: `caisson doctor --repair ${steps.join(', and ')}.` };
