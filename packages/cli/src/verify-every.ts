@@ -28,6 +28,8 @@ interface Problem {
   readonly runId: string;
   readonly outcome: Outcome;
   readonly detail: string;
+  /** What to do, where that is known. */
+  readonly remedies?: readonly string[];
 }
 
 /** The worst comes first. */
@@ -92,13 +94,24 @@ async function verifyOne(
   try {
     const { outcome, checks } = await caisson.verify(runId, how);
     const wrong = checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'missing');
-    return { runId, outcome, detail: wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ') };
+    return { runId, outcome, ...describeWrong(wrong) };
   } catch (error) {
     if (!(error instanceof CaissonError)) throw error;
     if (error.code === 'RUN_FORGOTTEN') return null;
     if (error.code !== 'TAMPERED' && error.code !== 'LEDGER_CORRUPT') throw error;
     return { runId, outcome: 'tampered', detail: error.message };
   }
+}
+
+/** Checks with one remedy have one cause (a damaged file, say), which is named once. */
+function describeWrong(wrong: Verification['checks']): Pick<Problem, 'detail' | 'remedies'> {
+  const causes = Map.groupBy(wrong, ({ remedy, detail }) => remedy ?? detail);
+  const details = Array.from(
+    causes.values(),
+    (checks) => `${checks.map(({ id }) => id).join(', ')}: ${checks[0]?.detail}`,
+  );
+  const remedies = [...new Set(wrong.flatMap(({ remedy }) => remedy ?? []))];
+  return { detail: details.join('; '), ...(remedies.length === 0 ? {} : { remedies }) };
 }
 
 export function describeEvery(every: EveryVerification, style: Style): Lines {
@@ -108,6 +121,10 @@ export function describeEvery(every: EveryVerification, style: Style): Lines {
   return [
     ...problems.map((each) => line`${style.red(each.outcome)}  ${each.runId}  ${style.dim(each.detail)}`),
     ...(unnamed === 0 ? [] : [`and ${unnamed} more; -o ndjson names all`]),
+    ...Array.from(
+      new Set(problems.flatMap(({ remedies = [] }) => remedies)),
+      (remedy) => line`${style.dim(remedy)}`,
+    ),
     outcome === 'ok'
       ? line`${style.green('verified')}  ${runs} runs${forgotten === 0 ? '' : `; ${forgotten} ${forgotten === 1 ? 'was' : 'were'} forgotten`}`
       : line`${style.red(outcome)}  ${outcomes.ok} of ${runs} runs are correct; ${wrong.map((each) => `${outcomes[each]} ${each}`).join(', ')}`,

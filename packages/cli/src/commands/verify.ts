@@ -41,7 +41,7 @@ export const command = defineCommand({
   usage: '[RUN|FILE | --all] [--key KEY] [--witness FILE]',
   about:
     'Checks a run of this project (the newest if none is named), or an exported file, which needs no state folder and no network. Exit codes:\n' +
-    '0 everything is correct, 6 tampered (something was changed), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
+    '0 everything is correct, 6 tampered (something was changed, also by damage to a file of ours), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
     '(nothing was signed yet), 10 incomplete (something is missing or cannot be read, and the rest agrees). A run of this\n' +
     'project that ended without a seal is sealed first, if the key can be used. It is also compared with the newest seal\n' +
     'that was noted of its ledger, and against evidence.witness. With --all every run that ended is checked, and the worst\n' +
