@@ -50,6 +50,16 @@ export async function listRescues(folder: string): Promise<ReadonlySet<PackRescu
   return rescues;
 }
 
+/** Whether `rebuildPacks` makes this blob readable again, which only a damaged pack has. */
+export function isRescuable(folder: string, digest: string): boolean {
+  const blobs = openBlobs(folder);
+  return listDamaged(blobs).some((name) => {
+    const file = packFile(blobs.layout, name);
+    const record = listRecords(file).find((one) => one.digest === digest);
+    return record !== undefined && readLost(blobs, file, record) !== null;
+  });
+}
+
 function openBlobs(folder: string): LocalBlobs {
   const blobs = new LocalBlobs(createLayout(folder));
   blobs.packs.refresh();
