@@ -15,7 +15,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { digestOf } from './digest.ts';
-import { BlobMissingError, inspectBlob, openLocalStore, StoreAccessError, StoreCorruptError } from './index.ts';
+import {
+  BlobMissingError,
+  inspectBlob,
+  openLocalStore,
+  StoreAccessError,
+  StoreCorruptError,
+} from './index.ts';
 
 let folder: string;
 

@@ -89,7 +89,10 @@ export class Packs {
     const { error } = first;
     throw error instanceof StoreCorruptError
       ? new StoreCorruptError(digest, error.file, error.detail, where)
-      : new StoreAccessError(`${where}: ${error.message}`, { cause: error, ...definedOnly({ remedy: error.remedy }) });
+      : new StoreAccessError(`${where}: ${error.message}`, {
+          cause: error,
+          ...definedOnly({ remedy: error.remedy }),
+        });
   }
 
   find(digest: string): PackPlace | null {

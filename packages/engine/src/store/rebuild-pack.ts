@@ -50,6 +50,12 @@ export async function listRescues(folder: string): Promise<ReadonlySet<PackRescu
   return rescues;
 }
 
+/** Packs whose index cannot be used. */
+export function listDamagedPacks(folder: string): string[] {
+  const blobs = openBlobs(folder);
+  return listDamaged(blobs).map((name) => packFile(blobs.layout, name));
+}
+
 /** Whether `rebuildPacks` makes this blob readable again, which only a damaged pack has. */
 export function isRescuable(folder: string, digest: string): boolean {
   const blobs = openBlobs(folder);
