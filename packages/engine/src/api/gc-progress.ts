@@ -50,7 +50,7 @@ export async function* sendCollection(
       (error: unknown): Line => ({ problem: toProblem(error) }),
     )
     .then(async (last) => {
-      await setImmediate(); // the bus delivers later than it is told
+      await setImmediate(); // the bus delivers in a later turn
       unsubscribe();
       isOver = true;
       send(last);

@@ -24,16 +24,12 @@ export async function checkEvidence(
 ): Promise<Verification> {
   const report = new CheckReport();
   let isThere = true;
-  const read = async (): Promise<Buffer> =>
-    source.readEnvelope().catch((cause: unknown) => {
-      isThere = cause instanceof EvidenceMalformedError;
-      throw cause;
-    });
-  const envelope = await report.value(
-    'envelope',
-    async () => parseEnvelope(await read()),
-    'canonical DSSE envelope',
-  );
+  const failToRead = (cause: unknown): never => {
+    isThere = cause instanceof EvidenceMalformedError;
+    throw cause;
+  };
+  const read = async () => parseEnvelope(await source.readEnvelope().catch(failToRead));
+  const envelope = await report.value('envelope', read, 'canonical DSSE envelope');
   // Without an envelope there is no wrong signature, also where the store has lost it.
   if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope to read');
   const statement = isThere ? await readStatement(report, envelope) : null;
