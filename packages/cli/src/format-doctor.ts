@@ -16,13 +16,13 @@ export function formatReport(probes: readonly ProbeReport[], style: Style, colum
   const indent = ' '.repeat(width + 8);
   const wrap = (text: string): string[] => wrapText(text, Math.max(20, columns - indent.length));
   return probes.flatMap((probe) => {
-    const { id, verdict, outcome, detail, remedy, repair } = probe;
+    const { id, verdict, outcome, detail, lines = [], remedy, repair } = probe;
     const [first = '', ...rest] = wrap(`${outcome === undefined ? '' : `${outcome}: `}${detail}`);
     const facts = 'agent' in probe ? describeAgent((probe as AgentReport).agent).flatMap(wrap) : [];
     const advice = [repair, remedy].flatMap((text) => (text === undefined ? [] : wrap(text)));
     return [
       line`${marks[verdict]}  ${id.padEnd(width)}  ${first}`,
-      ...[...rest, ...facts].map((text) => line`${indent}${text}`),
+      ...[...rest, ...lines.flatMap(wrap), ...facts].map((text) => line`${indent}${text}`),
       ...advice.map((text) => line`${indent}${style.dim(text)}`),
     ];
   });

@@ -1,5 +1,5 @@
 /** `verify --all`: every run that ended, a page at a time, so that memory does not grow with the project. */
-import type { Caisson, Verification, VerifyOptions } from '@caisson/engine';
+import { examineEventsAlone, type Caisson, type Verification, type VerifyOptions } from '@caisson/engine';
 import { CaissonError } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { line, type Lines, type Style } from './painted.ts';
@@ -13,6 +13,9 @@ const MAX_NAMED = 100;
 
 type Outcome = Verification['outcome'];
 
+/** What is wrong with the ledger itself, whose runs may each be correct. */
+export type LedgerProblem = Omit<Problem, 'runId'>;
+
 export interface EveryVerification {
   /** The worst of all. */
   readonly outcome: Outcome;
@@ -22,16 +25,43 @@ export interface EveryVerification {
   readonly outcomes: Readonly<Record<Outcome, number>>;
   /** The first runs that are not correct, each with what is wrong with it. */
   readonly problems: readonly Problem[];
+  readonly ledger?: LedgerProblem;
 }
 
 interface Problem {
   readonly runId: string;
   readonly outcome: Outcome;
   readonly detail: string;
+  /** What to do, where that is known. */
+  readonly remedies?: readonly string[];
 }
 
 /** The worst comes first. */
 const OUTCOMES: readonly Outcome[] = ['tampered', 'bad-signature', 'incomplete', 'unsealed', 'no-key', 'ok'];
+
+/** Damage that no run shows: of a page between theirs, of a row that says which runs there are. */
+export async function verifyLedger(
+  { config }: Pick<Caisson, 'config'>,
+  output: Output,
+): Promise<LedgerProblem | null> {
+  const progress = showProgress(output, (done, of) => `checking the ledger: ${done} of ${of} events`);
+  const { verdict, outcome, detail, remedy, repair } = await examineEventsAlone(
+    config,
+    (what, done, total) => {
+      if (what === 'events') progress(done, total);
+    },
+  );
+  output.status(null);
+  if (verdict !== 'fail') return null;
+  return { outcome: outcome ?? 'tampered', detail, remedies: [repair, remedy].flatMap((text) => text ?? []) };
+}
+
+/** The runs and the ledger together. */
+export function joinLedger(every: EveryVerification, ledger: LedgerProblem | null): EveryVerification {
+  if (ledger === null) return every;
+  const found = [every.outcome, ledger.outcome];
+  return { ...every, ledger, outcome: OUTCOMES.find((each) => found.includes(each)) ?? ledger.outcome };
+}
 
 export async function verifyEvery(
   caisson: Caisson,
@@ -92,7 +122,7 @@ async function verifyOne(
   try {
     const { outcome, checks } = await caisson.verify(runId, how);
     const wrong = checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'missing');
-    return { runId, outcome, detail: wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ') };
+    return { runId, outcome, ...describeWrong(wrong) };
   } catch (error) {
     if (!(error instanceof CaissonError)) throw error;
     if (error.code === 'RUN_FORGOTTEN') return null;
@@ -101,15 +131,37 @@ async function verifyOne(
   }
 }
 
+/** Checks with one remedy have one cause (a damaged file, say), which is named once. */
+function describeWrong(wrong: Verification['checks']): Pick<Problem, 'detail' | 'remedies'> {
+  const causes = Map.groupBy(wrong, ({ remedy, detail }) => remedy ?? detail);
+  const details = Array.from(
+    causes.values(),
+    (checks) => `${checks.map(({ id }) => id).join(', ')}: ${checks[0]?.detail}`,
+  );
+  const remedies = [...new Set(wrong.flatMap(({ remedy }) => remedy ?? []))];
+  return { detail: details.join('; '), ...(remedies.length === 0 ? {} : { remedies }) };
+}
+
 export function describeEvery(every: EveryVerification, style: Style): Lines {
-  const { outcome, runs, forgotten, outcomes, problems } = every;
+  const { outcome, runs, forgotten, outcomes, problems, ledger } = every;
   const wrong = OUTCOMES.filter((each) => each !== 'ok' && outcomes[each] > 0);
   const unnamed = runs - outcomes.ok - problems.length;
+  const remedies = [...problems, ...(ledger === undefined ? [] : [ledger])].flatMap(
+    (one) => one.remedies ?? [],
+  );
+  const counts = [
+    ...(ledger === undefined ? [] : ['the ledger is not']),
+    ...wrong.map((each) => `${outcomes[each]} ${each}`),
+  ];
   return [
+    ...(ledger === undefined
+      ? []
+      : [line`${style.red(ledger.outcome)}  the ledger  ${style.dim(ledger.detail)}`]),
     ...problems.map((each) => line`${style.red(each.outcome)}  ${each.runId}  ${style.dim(each.detail)}`),
     ...(unnamed === 0 ? [] : [`and ${unnamed} more; -o ndjson names all`]),
+    ...Array.from(new Set(remedies), (remedy) => line`${style.dim(remedy)}`),
     outcome === 'ok'
       ? line`${style.green('verified')}  ${runs} runs${forgotten === 0 ? '' : `; ${forgotten} ${forgotten === 1 ? 'was' : 'were'} forgotten`}`
-      : line`${style.red(outcome)}  ${outcomes.ok} of ${runs} runs are correct; ${wrong.map((each) => `${outcomes[each]} ${each}`).join(', ')}`,
+      : line`${style.red(outcome)}  ${outcomes.ok} of ${runs} runs are correct; ${counts.join(', ')}`,
   ];
 }

@@ -31,6 +31,7 @@ export {
   type StateRefusal,
   type StateStanding,
 } from './trust/index.ts';
+export { examineEventsAlone } from './operations/examine-ledger.ts';
 export { examineProject, type ExamineOptions } from './operations/examine-project.ts';
 export { repairProject, type Repair } from './operations/repair-project.ts';
 export type { LogName } from './operations/read-run-log.ts';

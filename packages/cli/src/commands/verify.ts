@@ -24,7 +24,7 @@ import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
-import { describeEvery, verifyEvery } from '../verify-every.ts';
+import { describeEvery, joinLedger, verifyEvery, verifyLedger } from '../verify-every.ts';
 import { warnUnread, withCaissonToRead } from '../with-caisson.ts';
 import { keepYoungSpaceSmall } from '../young-space.ts';
 
@@ -41,11 +41,11 @@ export const command = defineCommand({
   usage: '[RUN|FILE | --all] [--key KEY] [--witness FILE]',
   about:
     'Checks a run of this project (the newest if none is named), or an exported file, which needs no state folder and no network. Exit codes:\n' +
-    '0 everything is correct, 6 tampered (something was changed), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
+    '0 everything is correct, 6 tampered (something was changed, also by damage to a file of ours), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
     '(nothing was signed yet), 10 incomplete (something is missing or cannot be read, and the rest agrees). A run of this\n' +
     'project that ended without a seal is sealed first, if the key can be used. It is also compared with the newest seal\n' +
-    'that was noted of its ledger, and against evidence.witness. With --all every run that ended is checked, and the worst\n' +
-    'outcome decides the exit code.',
+    'that was noted of its ledger, and against evidence.witness. With --all the ledger itself and every run that ended are\n' +
+    'checked, and the worst outcome decides the exit code.',
   options: {
     all: { type: 'boolean', summary: 'check every run that ended; on a terminal the progress is shown' },
     key: { type: 'string', value: 'FILE', summary: 'public key (PEM) to trust instead of the key ring' },
@@ -84,7 +84,11 @@ async function verifyAll(
   how: Partial<VerifyOptions>,
   output: Output,
 ): Promise<ExitCode> {
-  const every = await withCaissonToRead(stateDir, output, (caisson) => verifyEvery(caisson, how, output));
+  const every = await withCaissonToRead(stateDir, output, async (caisson) => {
+    const ledger = await verifyLedger(caisson, output);
+    if (ledger !== null && output.format === 'ndjson') output.event({ runId: null, ...ledger });
+    return joinLedger(await verifyEvery(caisson, how, output), ledger);
+  });
   output.result(every, () => describeEvery(every, output.style));
   return BY_OUTCOME[every.outcome];
 }

@@ -177,6 +177,7 @@ export const DoctorAnswer = z.object({
       repair: z.optional(z.string()),
       outcome: z.optional(z.string()),
       findings: z.optional(texts()),
+      lines: z.optional(texts()),
       refusal: z.optional(RunRefusal),
       agent: z.optional(AgentOutlook),
     }),

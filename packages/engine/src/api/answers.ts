@@ -166,7 +166,7 @@ const KEEPING = {
   dropBranch: answers('Deletes a branch here.', z.object({ runId: z.string() })),
   gc: answers('Frees what nobody needs.', keeping.GarbageAnswer),
   gcWithProgress: streams(
-    'The same with its progress, a line of JSON each; the last has `report` or `problem`.',
+    'The same with its progress and its warnings, a line of JSON each; the last has `report` or `problem`.',
   ),
   registryList: rows('The names of a kind that can be used.', keeping.ListedNameAnswer),
   registryGet: answers('What a name, `name@3` or a hash stands for.', keeping.ShownNameAnswer),

@@ -1,53 +1,75 @@
 /**
- * A garbage collection that another process asked for, with its progress: a line of JSON for each, and the last one has
- * the report, or says what went wrong.
+ * A garbage collection that another process asked for, with its progress and its warnings: a line of JSON for each, and the
+ * last one has the report, or says what went wrong.
  */
+import { setImmediate } from 'node:timers/promises';
+import { BusTopic, type BusPayloads } from '@caisson/protocol';
 import type { Caisson } from '../caisson-contract.ts';
 import { DaemonGoneError, toProblem, toThrown } from './problems.ts';
 
 /** The least time between two lines. */
 const EVERY_MS = 100;
 
+/** What a collection reports beside its report. */
+const SOURCES = new Set(['apply', 'store', 'sweep']);
+
 type GarbageReport = Awaited<ReturnType<Caisson['gc']>>;
-type OnProgress = NonNullable<NonNullable<Parameters<Caisson['gc']>[0]>['onProgress']>;
+type GarbageOptions = NonNullable<Parameters<Caisson['gc']>[0]>;
+type OnProgress = NonNullable<GarbageOptions['onProgress']>;
 
 interface Line {
+  readonly warning?: BusPayloads[typeof BusTopic.WARNING];
   readonly progress?: { readonly done: number; readonly total: number };
   readonly report?: GarbageReport;
   readonly problem?: unknown;
 }
 
 export async function* sendCollection(
-  collect: (onProgress: OnProgress) => Promise<GarbageReport>,
+  caisson: Pick<Caisson, 'bus' | 'gc'>,
+  how: GarbageOptions,
 ): AsyncGenerator<Buffer, void, void> {
-  const state: { next: Line | null; isOver: boolean } = { next: null, isOver: false };
+  let [isOver, sentAtMs] = [false, 0];
+  let lines: Line[] = [];
   let news = Promise.withResolvers<void>();
-  let sentAtMs = 0;
-  const send = (line: Line, isOver = false): void => {
-    if (state.isOver) return;
-    Object.assign(state, { next: line, isOver });
+  const send = (line: Line): void => {
+    lines.push(line);
     news.resolve();
   };
-  void collect((done, total) => {
+  const onProgress: OnProgress = (done, total) => {
     if (performance.now() - sentAtMs < EVERY_MS) return;
     sentAtMs = performance.now();
     send({ progress: { done, total } });
-  }).then(
-    (report) => send({ report }, true),
-    (error: unknown) => send({ problem: toProblem(error) }, true),
-  );
+  };
+  const unsubscribe = caisson.bus.on(BusTopic.WARNING, (warning) => {
+    if (SOURCES.has(warning.source)) send({ warning });
+  });
+  void caisson
+    .gc({ ...how, onProgress })
+    .then(
+      (report): Line => ({ report }),
+      (error: unknown): Line => ({ problem: toProblem(error) }),
+    )
+    .then(async (last) => {
+      await setImmediate(); // the bus delivers in a later turn
+      unsubscribe();
+      isOver = true;
+      send(last);
+    });
   for (let isLast = false; !isLast;) {
     await news.promise;
     news = Promise.withResolvers();
-    isLast = state.isOver;
-    yield Buffer.from(`${JSON.stringify(state.next)}\n`);
+    isLast = isOver;
+    const texts = lines.map((line) => `${JSON.stringify(line)}\n`);
+    lines = [];
+    yield Buffer.from(texts.join(''));
   }
 }
 
 /** The other end. */
 export async function readCollection(
   parts: AsyncIterable<Buffer>,
-  onProgress: OnProgress,
+  bus: Caisson['bus'],
+  onProgress: OnProgress = () => undefined,
 ): Promise<GarbageReport> {
   const decoder = new TextDecoder();
   let waiting = '';
@@ -55,7 +77,8 @@ export async function readCollection(
     const lines = (waiting + decoder.decode(part, { stream: true })).split('\n');
     waiting = lines.pop() ?? '';
     for (const line of lines) {
-      const { progress, report, problem } = JSON.parse(line) as Line;
+      const { warning, progress, report, problem } = JSON.parse(line) as Line;
+      if (warning !== undefined) bus.emit(BusTopic.WARNING, warning);
       if (progress !== undefined) onProgress(progress.done, progress.total);
       if (problem !== undefined) throw toThrown(problem);
       if (report !== undefined) return report;

@@ -44,7 +44,9 @@ const counted = () => z.number();
 export const GarbageAnswer = z.object({
   blobs: counted(),
   bytes: counted(),
-  problems: z.array(z.object({ digest: z.string(), kind: z.string(), detail: z.string() })),
+  problems: z.array(
+    z.object({ digest: z.string(), kind: z.string(), detail: z.string(), file: z.optional(z.string()) }),
+  ),
   forgotten: texts(),
   unapplied: texts(),
   keptFor: z.record(z.string(), z.object({ why: z.string(), continuedBy: z.optional(z.string()) })),

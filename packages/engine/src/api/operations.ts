@@ -218,7 +218,7 @@ const KEEPING = {
   gcWithProgress: chunks(
     'POST /v1/gc/live',
     () => ApiInputs.gc,
-    ({ caisson }, how) => sendCollection((onProgress) => caisson.gc({ ...definedOnly(how), onProgress })),
+    ({ caisson }, how) => sendCollection(caisson, definedOnly(how)),
   ),
 };
 

@@ -152,7 +152,7 @@ type Keeping = 'saveOutputs' | 'apply' | 'export' | 'verify' | 'seal' | 'forget'
 type Branching = 'branches' | 'pushBranch' | 'dropBranch';
 
 /** Paths are of this process: they travel whole. */
-function keeps({ connection, caller }: RemoteParts): Pick<Caisson, Keeping> {
+function keeps({ connection, caller, bus }: RemoteParts): Pick<Caisson, Keeping> {
   return {
     saveOutputs: (run, to) => call(connection, OPERATIONS.saveOutputs, { run, to: resolve(caller.cwd, to) }),
     apply: (run, choice = {}) => call(connection, OPERATIONS.apply, { run, ...choice }),
@@ -172,9 +172,7 @@ function keeps({ connection, caller }: RemoteParts): Pick<Caisson, Keeping> {
     pushBranch: (run) => call(connection, OPERATIONS.pushBranch, { run, caller }),
     dropBranch: async (run) => (await call(connection, OPERATIONS.dropBranch, { run })).runId,
     gc: ({ onProgress, ...how } = {}) =>
-      onProgress === undefined
-        ? call(connection, OPERATIONS.gc, how)
-        : readCollection(callForChunks(connection, OPERATIONS.gcWithProgress, how), onProgress),
+      readCollection(callForChunks(connection, OPERATIONS.gcWithProgress, how), bus, onProgress),
   };
 }
 

@@ -16,6 +16,8 @@ export interface ProbeReport {
   readonly outcome?: 'tampered' | 'unsealed' | 'incomplete';
   /** Each thing that was found, where there are several. */
   readonly findings?: readonly string[];
+  /** The findings for a person, together where they have one cause; `detail` only counts them then. */
+  readonly lines?: readonly string[];
 }
 
 /** What probes may read. They never write outside their own temporary folder. */

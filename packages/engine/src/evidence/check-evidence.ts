@@ -23,14 +23,15 @@ export async function checkEvidence(
   trusted: readonly PublicKey[],
 ): Promise<Verification> {
   const report = new CheckReport();
-  const envelope = await report.value(
-    'envelope',
-    async () => parseEnvelope(await source.readEnvelope()),
-    'canonical DSSE envelope',
-  );
-  // Without an envelope there is no wrong signature.
-  const isThere = !report.isMissing('envelope');
-  if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope');
+  let isThere = true;
+  const failToRead = (cause: unknown): never => {
+    isThere = cause instanceof EvidenceMalformedError;
+    throw cause;
+  };
+  const read = async () => parseEnvelope(await source.readEnvelope().catch(failToRead));
+  const envelope = await report.value('envelope', read, 'canonical DSSE envelope');
+  // Without an envelope there is no wrong signature, also where the store has lost it.
+  if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope to read');
   const statement = isThere ? await readStatement(report, envelope) : null;
   await report.check('run-id', () => checkRunId(source, statement));
   await report.check(

@@ -68,7 +68,7 @@ export interface Check {
 
 /**
  * The worst finding, in this order: `bad-signature`: the statement is not what the key signed, so nothing it says
- * counts. `tampered`: something differs from what was signed or recorded. `unsealed`: nothing was signed yet, so there
+ * counts; never because the envelope is missing or damaged in the store. `tampered`: something differs from what was signed or recorded. `unsealed`: nothing was signed yet, so there
  * is nothing to compare with. `incomplete`: what is here agrees with what was signed, and something is missing or
  * cannot be read. `no-key`: everything agrees, but the key that signed is not trusted here.
  */

@@ -69,6 +69,23 @@ export async function examineLedger(
   }
 }
 
+/** Only the file and its events, which verifying one run after the other does not see as a whole. */
+export async function examineEventsAlone(
+  { stateDir }: Pick<ResolvedConfig, 'stateDir'>,
+  onProgress?: ExamineLedgerOptions['onProgress'],
+): Promise<ProbeReport> {
+  const file = join(stateDir, 'ledger.db');
+  if (!existsSync(file) && !existsSync(`${file}-wal`)) return reportNone(stateDir);
+  return await probe('ledger', async () => {
+    const ledger = openLedger(file);
+    try {
+      return examineEvents(ledger, onProgress);
+    } finally {
+      await ledger.close();
+    }
+  });
+}
+
 async function probe(id: string, look: () => ProbeReport | Promise<ProbeReport>): Promise<ProbeReport> {
   try {
     return await look();

@@ -7,18 +7,20 @@ import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import {
   DigestTags,
-  hasRebuildable,
   inspectBlob,
+  listDamagedPacks,
+  listRescues,
   openLocalStore,
   throwUnlessProblem,
   type BlobProblem,
   type Store,
 } from '../store/index.ts';
 import { surveyBlobs } from './blob-roots.ts';
-import { nameFirst } from './name-first.ts';
 import type { NeededBlob } from './run-blobs.ts';
 
 const ID = 'store';
+/** So many things that one run needs are named in a line. */
+const MAX_NAMED = 5;
 /** The one mark of a blob. */
 const SEEN = 1;
 
@@ -41,22 +43,27 @@ export async function examineStore(
   const how = options.isQuick === true ? 'is there' : 'has its digest';
   if (problems.length === 0)
     return { id: ID, verdict: 'ok', detail: `each of ${count} blobs that are needed ${how}` };
-  const findings = problems.map(describeProblem);
   return {
     id: ID,
     verdict: 'fail',
     outcome: problems.some(({ kind }) => kind === 'damaged') ? 'tampered' : 'incomplete',
-    detail: nameFirst(findings),
-    findings,
+    detail: `${problems.length === 1 ? '1 blob that is' : `${problems.length} blobs that are`} needed cannot be used`,
+    findings: problems.map(describeProblem),
+    lines: describeTogether(problems, listDamagedPacks(join(stateDir, 'store'))),
     remedy:
       'Restore them from a backup. Where a patch is lost, caisson diff RUN names the checkpoint that has the work.',
-    ...describeHelp(stateDir, options),
+    ...(await describeHelp(stateDir, options)),
   };
 }
 
-function describeHelp(stateDir: string, { hasBucket }: StoreOptions): Pick<ProbeReport, 'repair'> {
+async function describeHelp(
+  stateDir: string,
+  { hasBucket }: StoreOptions,
+): Promise<Pick<ProbeReport, 'repair'>> {
+  const rescues = await listRescues(join(stateDir, 'store'));
   const steps = [
-    ...(hasRebuildable(join(stateDir, 'store')) ? ['makes the index of a damaged pack again'] : []),
+    ...(rescues.has('whole') ? ['makes the index of a damaged pack again'] : []),
+    ...(rescues.has('partial') ? ['saves what is intact in a pack that has lost a part'] : []),
     ...(hasBucket === true ? ['fetches what the bucket has'] : []),
   ];
   return steps.length === 0 ? {} : { repair: `caisson doctor --repair ${steps.join(', and ')}.` };
@@ -98,8 +105,39 @@ async function listFiles(store: Store, { digest, runId, what }: NeededBlob): Pro
   );
 }
 
+/** A line for each damaged file, and for each run whose content is in one of several packs, or nowhere. */
+function describeTogether(problems: readonly NeededProblem[], packs: readonly string[]): string[] {
+  const isSomewhere = ({ file = '' }: NeededProblem): boolean => packs.length > 1 && packs.includes(file);
+  const causes = Map.groupBy(problems, (problem) => {
+    const { file, runId, kind } = problem;
+    return file === undefined || isSomewhere(problem) ? `${nameOwner(runId)} ${kind}` : file;
+  });
+  const lines = Array.from(causes.values(), (together) => {
+    const owners = Map.groupBy(together, ({ runId }) => nameOwner(runId));
+    const needed = Array.from(
+      owners,
+      ([owner, of]) => `${listFirst(of.map(({ what }) => what))} of ${owner}`,
+    );
+    const [first] = together;
+    if (first === undefined || first.file === undefined) return `${first?.kind}: ${needed.join('; ')}`;
+    return isSomewhere(first)
+      ? `in one of these packs: ${needed.join('; ')}`
+      : `${first.file} is ${first.kind}: ${needed.join('; ')}`;
+  });
+  return [...(problems.some(isSomewhere) ? packs.map((file) => `${file} is damaged`) : []), ...lines];
+}
+
+function listFirst(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
+function nameOwner(runId: string | null): string {
+  return runId ?? 'the registry';
+}
+
 function describeProblem({ what, runId, kind, digest, detail }: NeededProblem): string {
-  const of = runId === null ? 'the registry' : runId;
+  const of = nameOwner(runId);
   return kind === 'missing'
     ? `${what} of ${of} is missing (${digest})`
     : `${what} of ${of} is ${kind}: ${detail}`;

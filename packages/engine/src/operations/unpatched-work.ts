@@ -4,7 +4,7 @@ import { basename, join, relative } from 'node:path';
 import { isEnding, type DispatchResult } from '@caisson/protocol';
 import { findWorkAttempt, mayLackPatch } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
-import { inspectBlob, type BlobProblem } from '../store/index.ts';
+import { inspectBlob, isRescuable, type BlobProblem } from '../store/index.ts';
 import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';
 
 /** `problem`: there is a patch, and this is wrong with it. */
@@ -36,13 +36,22 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const lost = damage === null ? patchMissing : `the patch cannot be read: ${damage.detail}`;
   const why = lost ?? 'the run ended without recording a patch';
   const problem = damage === null ? {} : { problem: damage.kind };
+  const found = (work: UnpatchedWork): UnpatchedWork => ({
+    ...work,
+    ...problem,
+    remedy: damage === null ? work.remedy : describeRescue(engine, damage, work.remedy),
+  });
   const saved = checkpoint ?? (await engine.workspaces.findCheckpoint(workspace));
   if (saved !== null)
-    return saved.tree === workspace.baselineTree
-      ? null
-      : { ...inCheckpoint(workspace, saved, why), ...problem };
+    return saved.tree === workspace.baselineTree ? null : found(inCheckpoint(workspace, saved, why));
   const folder = findFolder(engine.config.stateDir, workspace);
-  return lost === undefined && folder === null ? null : { ...inFolder(runId, folder, why), ...problem };
+  return lost === undefined && folder === null ? null : found(inFolder(runId, folder, why));
+}
+
+/** Once it is readable, the patch is applied with the checks that it else goes without. */
+function describeRescue({ config }: Engine, { digest }: BlobProblem, otherwise: string): string {
+  if (!isRescuable(join(config.stateDir, 'store'), digest)) return otherwise;
+  return `Try first: caisson doctor --repair, which makes the patch readable again. ${otherwise}`;
 }
 
 function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string): UnpatchedWork {
@@ -50,7 +59,11 @@ function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string)
   const command = isUserRepository
     ? `git diff --binary ${baselineTree} ${ref} | git apply`
     : `git --git-dir=${custodyDir} archive ${ref} | tar -x -C FOLDER`;
-  return { why, where: `checkpoint ${ref}`, remedy: `Get it with: ${command}` };
+  return {
+    why,
+    where: `checkpoint ${ref}`,
+    remedy: `Get it, without the checks of caisson apply, with: ${command}`,
+  };
 }
 
 function inFolder(runId: string, folder: string | null, why: string): UnpatchedWork {

@@ -97,6 +97,8 @@ export interface BlobProblem {
   readonly digest: string;
   readonly kind: 'missing' | 'damaged' | 'unreadable';
   readonly detail: string;
+  /** The file that is damaged: of the blob alone, or a pack. */
+  readonly file?: string;
 }
 
 /** Bytes, a stream of bytes, or the path of a file. */

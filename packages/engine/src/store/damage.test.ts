@@ -15,7 +15,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { digestOf } from './digest.ts';
-import { BlobMissingError, inspectBlob, openLocalStore, StoreCorruptError } from './index.ts';
+import {
+  BlobMissingError,
+  inspectBlob,
+  openLocalStore,
+  StoreAccessError,
+  StoreCorruptError,
+} from './index.ts';
 
 let folder: string;
 
@@ -175,4 +181,23 @@ it('a blob that only a broken pack may have is named with that pack, and with wh
     ) as string,
     remedy: expect.stringContaining('caisson doctor --repair') as string,
   });
+});
+
+it('a blob that only a pack that may not be opened can have is reported with what to do about that', async () => {
+  const first = await open().putBlobs([Buffer.from('one'), Buffer.from('two')]);
+  const second = await open().putBlobs([Buffer.from('three'), Buffer.from('four')]);
+  for (const name of readdirSync(join(folder, 'store/packs'))) {
+    rmSync(join(folder, 'store/packs', name));
+    mkdirSync(join(folder, 'store/packs', name)); // cannot be read, also not by root
+  }
+  for (const { digest } of [...first, ...second]) {
+    const error = await open()
+      .getBlob(digest)
+      .catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(StoreAccessError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`one of 2 packs that cannot be used, such as ${packFile()}`) as string,
+      remedy: 'Check the permissions of the store folder and the health of the disk.',
+    });
+  }
 });

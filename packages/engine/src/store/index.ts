@@ -8,5 +8,5 @@ export { openLocalStore } from './local-store.ts';
 export { openMirroredStore, type MirroredStore } from './mirrored-store.ts';
 export { MAX_SMALL_BYTES } from './pack-format.ts';
 export { tidyStore } from './pack-loose.ts';
-export { hasRebuildable, rebuildPacks } from './rebuild-pack.ts';
+export { isRescuable, listDamagedPacks, listRescues, rebuildPacks } from './rebuild-pack.ts';
 export { openS3Store } from './s3-store.ts';

@@ -22,7 +22,8 @@ export async function inspectBlob(
 /** The problem that an error of the store represents; every other error is thrown. */
 export function toProblem(digest: string, error: unknown): BlobProblem {
   if (error instanceof BlobMissingError) return describeMissing(digest);
-  if (error instanceof StoreCorruptError) return { digest, kind: 'damaged', detail: error.message };
+  if (error instanceof StoreCorruptError)
+    return { digest, kind: 'damaged', detail: error.message, file: error.file };
   if (error instanceof StoreAccessError) return { digest, kind: 'unreadable', detail: error.message };
   throw error;
 }

@@ -1,7 +1,9 @@
 import { closeSync, openSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describeRestoring, StoreAccessError, StoreCorruptError } from './errors.ts';
+import { definedOnly } from '@caisson/protocol';
+
+import { StoreAccessError, StoreCorruptError } from './errors.ts';
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { accessError, isMissing, listNames, packFile, type LocalLayout } from './local-layout.ts';
 import {
@@ -82,12 +84,15 @@ export class Packs {
     if (first === undefined) return;
     const file = packFile(this.#layout, first.name);
     const count = this.#broken.length;
-    const which = count === 1 ? file : `one of ${count} packs that cannot be used, as ${file}`;
+    const which = count === 1 ? file : `one of ${count} packs that cannot be used, such as ${file}`;
     const where = `${digest} is found nowhere else, and may be in ${which}, also if another run stored it there`;
     const { error } = first;
     throw error instanceof StoreCorruptError
       ? new StoreCorruptError(digest, error.file, error.detail, where)
-      : new StoreAccessError(`${where}: ${error.message}`, { cause: error, remedy: describeRestoring(file) });
+      : new StoreAccessError(`${where}: ${error.message}`, {
+          cause: error,
+          ...definedOnly({ remedy: error.remedy }),
+        });
   }
 
   find(digest: string): PackPlace | null {

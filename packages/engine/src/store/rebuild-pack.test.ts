@@ -1,10 +1,18 @@
 /** The index of a pack, made again from what is in the pack. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { digestOf } from './digest.ts';
-import { hasRebuildable, inspectBlob, openLocalStore, rebuildPacks } from './index.ts';
+import { inspectBlob, listRescues, openLocalStore, rebuildPacks, StoreAccessError } from './index.ts';
 import { encodePackIndex } from './pack-format.ts';
 
 const CONTENTS = ['one', 'two two', 'three three three'].map((text) => Buffer.from(text));
@@ -43,12 +51,12 @@ const DAMAGES: [string, (file: string, size: number) => void][] = [
 
 it.each(DAMAGES)('an index that %s is made again, and the pack is as it was', async (_title, damage) => {
   const { folder, file, bytes } = await createPack();
-  expect(hasRebuildable(folder)).toBe(false);
+  expect([...(await listRescues(folder))]).toEqual([]);
   damage(file, bytes.length);
   const early = openLocalStore(folder);
   expect(await listBad(folder)).toEqual(DIGESTS);
   expect((await inspectBlob(early, DIGESTS[0] ?? ''))?.kind).toBe('damaged');
-  expect(hasRebuildable(folder)).toBe(true);
+  expect([...(await listRescues(folder))]).toEqual(['whole']);
   expect(await rebuildPacks(folder)).toEqual([{ file, isWhole: true, blobs: 3 }]);
   expect(readFileSync(file)).toEqual(bytes);
   expect(await listBad(folder)).toEqual([]);
@@ -68,10 +76,34 @@ it('of a pack that is cut in a blob those before it are saved, once, and the fil
   const { folder, file, bytes } = await createPack();
   truncateSync(file, bytes.indexOf('three three three') + 4);
   const left = readFileSync(file);
+  expect([...(await listRescues(folder))]).toEqual(['partial']);
   expect(await rebuildPacks(folder)).toEqual([{ file, isWhole: false, blobs: 2 }]);
   expect(await listBad(folder)).toEqual([DIGESTS[2]]);
   expect(readFileSync(file)).toEqual(left);
   expect(listPacks(folder)).toHaveLength(2);
+  expect([...(await listRescues(folder))], 'nothing is left to promise').toEqual([]);
+  expect(await rebuildPacks(folder)).toEqual([]);
+});
+
+it('of a pack that cannot be read to its end any more, only blobs that are right and lost are saved', async () => {
+  const { folder, file, bytes } = await createPack();
+  flip(file, bytes.indexOf('two two'));
+  flip(file, bytes.length - 3);
+  const rebuilding = rebuildPacks(folder); // has read the records
+  truncateSync(file, bytes.indexOf('three three three') + 4);
+  expect(await rebuilding).toEqual([{ file, isWhole: false, blobs: 1 }]);
+  expect(await listBad(folder)).toEqual(DIGESTS.slice(1));
+  expect(await rebuildPacks(folder), 'nothing is reported twice').toEqual([]);
+});
+
+it('a pack that cannot be read for another reason than damage is not taken for a damaged one', async () => {
+  const { folder, file, bytes } = await createPack();
+  flip(file, bytes.length - 3);
+  const rebuilding = rebuildPacks(folder); // has read the records
+  rmSync(file);
+  mkdirSync(file);
+  await expect(rebuilding).rejects.toThrow(StoreAccessError);
+  expect(listPacks(folder)).toEqual([file]);
   expect(await rebuildPacks(folder)).toEqual([]);
 });
 
@@ -97,7 +129,7 @@ it('a pack of an earlier version is read as before, and cannot be rebuilt', asyn
   writeFileSync(older, Buffer.concat([...CONTENTS, index.bytes]));
   expect(await listBad(folder)).toEqual([]);
   flip(older, offset + 50);
-  expect(hasRebuildable(folder)).toBe(false);
+  expect([...(await listRescues(folder))]).toEqual([]);
   const left = readFileSync(older);
   expect(await rebuildPacks(folder)).toEqual([]);
   expect(readFileSync(older)).toEqual(left);

@@ -7,8 +7,16 @@ import { closeSync, openSync } from 'node:fs';
 import { shareTurn } from '@caisson/ground';
 
 import { digestOf } from './digest.ts';
+import { StoreCorruptError } from './errors.ts';
 import { LocalBlobs } from './local-blobs.ts';
-import { createLayout, packFile, statOrNull } from './local-layout.ts';
+import {
+  accessError,
+  createLayout,
+  isMissing,
+  packFile,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
 import { encodePackIndex, parseRecord, readExactly, RECORD_BYTES, type PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
 
@@ -20,18 +28,42 @@ export interface RebuiltPack {
   readonly blobs: number;
 }
 
+/** What `rebuildPacks` can do for a damaged pack: make all of it again, or save blobs that are nowhere else. */
+export type PackRescue = 'whole' | 'partial';
+
 /** Rebuilds what it can. A pack in which nothing was found is not reported. */
 export async function rebuildPacks(folder: string): Promise<RebuiltPack[]> {
   const blobs = openBlobs(folder);
   const rebuilt: RebuiltPack[] = [];
-  for (const { name } of blobs.packs.listBroken()) rebuilt.push(await rebuildPack(blobs, name));
+  for (const name of listDamaged(blobs)) rebuilt.push(await rebuildPack(blobs, name));
   return rebuilt.filter((pack) => pack.blobs > 0);
 }
 
-/** Whether there is a damaged pack in which `rebuildPacks` finds something. */
-export function hasRebuildable(folder: string): boolean {
-  const { packs, layout } = openBlobs(folder);
-  return packs.listBroken().some(({ name }) => listRecords(packFile(layout, name)).length > 0);
+/** What `rebuildPacks` would do now, of all damaged packs. Changes nothing. */
+export async function listRescues(folder: string): Promise<ReadonlySet<PackRescue>> {
+  const blobs = openBlobs(folder);
+  const rescues = new Set<PackRescue>();
+  for (const name of listDamaged(blobs)) {
+    const rescue = await findRescue(blobs, name);
+    if (rescue !== null) rescues.add(rescue);
+  }
+  return rescues;
+}
+
+/** Packs whose index cannot be used. */
+export function listDamagedPacks(folder: string): string[] {
+  const blobs = openBlobs(folder);
+  return listDamaged(blobs).map((name) => packFile(blobs.layout, name));
+}
+
+/** Whether `rebuildPacks` makes this blob readable again, which only a damaged pack has. */
+export function isRescuable(folder: string, digest: string): boolean {
+  const blobs = openBlobs(folder);
+  return listDamaged(blobs).some((name) => {
+    const file = packFile(blobs.layout, name);
+    const record = listRecords(file).find((one) => one.digest === digest);
+    return record !== undefined && readLost(blobs, file, record) !== null;
+  });
 }
 
 function openBlobs(folder: string): LocalBlobs {
@@ -40,21 +72,60 @@ function openBlobs(folder: string): LocalBlobs {
   return blobs;
 }
 
-async function rebuildPack(blobs: LocalBlobs, name: string): Promise<RebuiltPack> {
+/** Not those that may not be read, say: nothing is known to be wrong with them. */
+function listDamaged({ packs }: LocalBlobs): string[] {
+  const damaged = packs
+    .listBroken()
+    .filter(({ error }) => error instanceof StoreCorruptError || isDiskError(error.cause));
+  return damaged.map(({ name }) => name);
+}
+
+async function findRescue(blobs: LocalBlobs, name: string): Promise<PackRescue | null> {
   const file = packFile(blobs.layout, name);
-  const writer = new PackWriter(blobs.layout);
+  const records = listRecords(file);
+  if (areAll(records, name)) return 'whole';
+  for (const record of records) {
+    if (readLost(blobs, file, record) !== null) return 'partial';
+    await shareTurn();
+  }
+  return null;
+}
+
+async function rebuildPack(blobs: LocalBlobs, name: string): Promise<RebuiltPack> {
+  const { layout } = blobs;
+  const file = packFile(layout, name);
+  const records = listRecords(file);
+  if (areAll(records, name)) {
+    // The same blobs in the same order get the same name, and so replace the damaged file.
+    const count = await writePack(layout, records, (record) => readBlob(file, record), records.length);
+    if (count > 0) return { file, isWhole: true, blobs: count };
+  }
+  // Under another name nothing says that a blob was ever right, so each is verified.
+  const count = await writePack(layout, records, (record) => readLost(blobs, file, record));
+  return { file, isWhole: false, blobs: count };
+}
+
+function areAll(records: readonly PackedBlob[], name: string): boolean {
+  return records.length > 0 && encodePackIndex(records).name === name;
+}
+
+/** Writes what was read, as a pack, and returns how many blobs it has: none if fewer than `least` could be read. */
+async function writePack(
+  layout: LocalLayout,
+  records: readonly PackedBlob[],
+  read: (record: PackedBlob) => Buffer | null,
+  least = 1,
+): Promise<number> {
+  const writer = new PackWriter(layout);
   try {
-    const records = listRecords(file);
-    const isWhole = encodePackIndex(records).name === name;
     for (const record of records) {
-      const bytes = readPart(file, record.offset, record.size);
-      if (bytes !== null && (isWhole || isLost(blobs, record.digest, bytes)))
-        await writer.add(record.digest, bytes);
+      const bytes = read(record);
+      if (bytes !== null) await writer.add(record.digest, bytes);
       await shareTurn();
     }
-    // The same blobs in the same order get the same name, and so replace the damaged file.
-    const made = writer.count === 0 ? null : await writer.commit();
-    return { file, isWhole: made === name, blobs: writer.count };
+    if (writer.count < least) return 0;
+    await writer.commit();
+    return writer.count;
   } finally {
     await writer.abandon();
   }
@@ -74,12 +145,18 @@ function listRecords(file: string): PackedBlob[] {
   }
 }
 
-/** Right, and not in the store. */
-function isLost(blobs: LocalBlobs, digest: string, bytes: Buffer): boolean {
-  return digestOf(bytes) === digest && blobs.findReadable(digest) === null;
+/** Null for a blob that does not have its digest, or is found elsewhere. */
+function readLost(blobs: LocalBlobs, file: string, record: PackedBlob): Buffer | null {
+  if (blobs.findReadable(record.digest) !== null) return null;
+  const bytes = readBlob(file, record);
+  return bytes !== null && digestOf(bytes) === record.digest ? bytes : null;
 }
 
-/** Null for what the file does not have, or cannot be read. */
+function readBlob(file: string, { offset, size }: PackedBlob): Buffer | null {
+  return readPart(file, offset, size);
+}
+
+/** Null for what the file does not have, or the disk does not return. */
 function readPart(file: string, offset: number, length: number): Buffer | null {
   try {
     const fd = openSync(file, 'r');
@@ -88,7 +165,12 @@ function readPart(file: string, offset: number, length: number): Buffer | null {
     } finally {
       closeSync(fd);
     }
-  } catch {
-    return null; // the doctor says why
+  } catch (cause) {
+    if (isMissing(cause) || isDiskError(cause)) return null;
+    throw accessError(file, cause);
   }
+}
+
+function isDiskError(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'EIO';
 }
