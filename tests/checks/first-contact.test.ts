@@ -1,6 +1,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +94,33 @@ describe('the caisson bin', () => {
     await once(child.stdout, 'data');
     child.kill('SIGHUP');
     expect(await once(child, 'close')).toEqual(ending);
+  });
+
+  it("on a Node that is too old, killed with SIGKILL, takes the clone's own with it", async () => {
+    installPinnedNode();
+    const program = `
+      const known = { mark: process.env.CAISSON_LAUNCHED, argv: process.execArgv };
+      setInterval(() => undefined, 1000); console.log(JSON.stringify({ pid: process.pid, ...known }));`;
+    write('packages/cli/dist/start.cjs', program);
+    const child = spawn(process.execPath, [...PRETEND_OLD, BIN], { cwd: root });
+    const [text] = (await once(child.stdout, 'data')) as [Buffer];
+    const { pid, ...known } = JSON.parse(text.toString()) as { pid: number };
+    expect(known).toEqual({ argv: [] });
+    onTestFinished(() => {
+      if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
+    });
+    child.kill('SIGKILL');
+    await once(child, 'close'); // its pipes are closed once both are gone
+    expect(existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') S')).toBe(
+      false,
+    );
+  });
+
+  it('with a channel of another program goes on when that is closed', async () => {
+    write('packages/cli/dist/start.cjs', "process.on('disconnect', () => (process.exitCode = 5));");
+    const child = spawn(process.execPath, [BIN], { cwd: root, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    child.disconnect();
+    expect(await once(child, 'exit')).toEqual([5, null]);
   });
 
   it('in a clone that is not built says how to build it', () => {

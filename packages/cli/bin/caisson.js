@@ -6,10 +6,12 @@ const { existsSync, lstatSync, mkdirSync, statSync } = require('node:fs');
 const nodeModule = require('node:module');
 const { dirname, join } = require('node:path');
 
+const LAUNCHED = 'CAISSON_LAUNCHED';
 const MAIN = join(__dirname, '..', 'dist', 'start.cjs');
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
 
+endWithLauncher();
 if (!isNewEnough) runWithPinnedNode();
 else if (!existsSync(MAIN)) refuse('this clone is not built yet. Run: npm run build');
 else {
@@ -53,6 +55,16 @@ function isMade(home, cache) {
   }
 }
 
+// A user who kills the launcher means the command. No signal handler can pass SIGKILL on, so the end of the channel does it.
+// Another program that starts us with a channel (fork) may close it: only our launcher names itself.
+function endWithLauncher() {
+  const isLaunched = process.env[LAUNCHED] !== undefined;
+  delete process.env[LAUNCHED];
+  if (!isLaunched || process.channel === undefined) return;
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  process.channel.unref();
+}
+
 function runWithPinnedNode() {
   const pinned = join(__dirname, '..', '..', '..', 'node_modules', '.bin', 'node');
   if (!existsSync(pinned)) {
@@ -65,8 +77,10 @@ function runWithPinnedNode() {
   const { isatty } = require('node:tty');
   const hasTerminal = [0, 1, 2].some((fd) => isatty(fd));
   const child = spawn(pinned, [__filename, ...process.argv.slice(2)], {
-    stdio: 'inherit',
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [LAUNCHED]: '1' },
   });
+  child.channel?.unref(); // only the end of the child counts here
   // A signal sent only to this process has to be passed on. A terminal signals both: the second one within a moment is
   // ignored there (stop-signals.ts).
   let isTerminalGone = false;

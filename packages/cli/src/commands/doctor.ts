@@ -34,7 +34,8 @@ export const command = defineCommand({
     quick: { type: 'boolean', summary: 'only check that blobs exist, without reading them' },
     'accept-ledger': {
       type: 'boolean',
-      summary: 'accept the ledger as it is from now on, after you removed runs or restored a copy yourself',
+      summary:
+        'accept the ledger as it is from now on, after you removed runs, restored a copy or began a new one yourself: the runs that it lacks are given up, and gc may remove their files',
     },
   },
   examples: [

@@ -36,6 +36,7 @@ export const command = defineCommand({
   about:
     'Removes blobs that nothing refers to, old spools and result files, and expired trash (limits.trash, limits.trashAge), and names what leaves the trash. The only copy of work, such as a file too large to capture, stays and is named. Copies of remote repositories that no run needs go after git.cacheAge.\n' +
     'With --all also the contents of every run that ended, as caisson forget does, with its checkpoint: only where you have its work (applied, on a branch, in place) or there was none. The next git gc of your repository removes the objects.\n' +
+    'Where the ledger has lost runs, or is another one than before, their blobs are unknown: none is removed until caisson doctor --accept-ledger.\n' +
     'Where store.s3 is set, it also sends every blob that the bucket lacks.',
   options: {
     'older-than': {

@@ -7,6 +7,7 @@ import {
   TamperedError,
   UnmarkedEndingError,
   type HeadVerdict,
+  type LedgerHead,
   type LedgerHeads,
 } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
@@ -61,12 +62,26 @@ export function createSealGuard(
   };
 }
 
-/** What is wrong, in words; null when the ledger has what it had. */
+/** What is wrong with this ledger, in words; null when it has what it had. */
 export function describeVerdict(verdict: HeadVerdict, file: string): string | null {
   if (verdict.kind === 'unreadable') return `the note of the newest seal of ${file} cannot be read`;
   if (!('head' in verdict) || verdict.kind === 'ok') return null;
+  if (verdict.kind === 'replaced') return describeMissing(verdict.head, file);
   const { number, runId, at } = verdict.head;
-  return verdict.kind === 'rolled-back'
-    ? `${file} has lost its newest runs: it had seal ${number} (${runId}, ${at}) and does not any more. Runs were removed, or an older copy replaced it`
-    : `another ledger was in the place of ${file}, with seal ${number} (${runId}, ${at}) as its newest`;
+  return `${file} has lost its newest runs: it had seal ${number} (${runId}, ${at}) and does not any more. Runs were removed, or an older copy replaced it`;
+}
+
+/**
+ * Why the store may have files of runs that this ledger does not know, in words: it has lost runs, or another ledger was
+ * in its place that nobody has given up. Null when it does not.
+ */
+export function describeLoss(verdict: HeadVerdict, file: string): string | null {
+  if (!('head' in verdict)) return null;
+  const [missing] = verdict.missing;
+  if (verdict.kind === 'ok') return missing === undefined ? null : describeMissing(missing, file);
+  return describeVerdict(verdict, file);
+}
+
+function describeMissing({ number, runId, at }: LedgerHead, file: string): string {
+  return `another ledger was in the place of ${file}, with seal ${number} (${runId}, ${at}) as its newest`;
 }

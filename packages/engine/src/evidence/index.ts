@@ -16,7 +16,7 @@ export {
   refuseLostSeal,
   type RecordedSeal,
 } from './seal-chain.ts';
-export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';
+export { openLedgerHeads, type HeadVerdict, type LedgerHead, type LedgerHeads } from './ledger-head.ts';
 export { encodeWitnessLine, parseWitness, type WitnessLine } from './witness.ts';
 export { compareWitness } from './compare-witness.ts';
 export { watchWitness, type WatchedWitness } from './watched-witness.ts';

@@ -2,7 +2,10 @@
  * The newest seal of each ledger, kept outside its state folder: a process that can write only there cannot remove the
  * newest run, or put an older copy of the ledger in its place, without being noticed. No seal waits for the disk: a
  * head that a power cut sets back is an older seal of the same ledger, and still found in it; one whose bytes it took (an
- * empty file) is no head, until the next seal. Only what a person accepts is synced.
+ * empty file) is no head, until the next seal. What a person accepts is synced, and so is a note of several ledgers.
+ *
+ * A ledger that takes the place of another one is noted beside it: the store still has the files of the runs of both.
+ * Only a person's acceptance ends that.
  *
  *   <folder>/<sha256 of the state folder's real path>.json
  */
@@ -18,7 +21,10 @@ import { canonicalJson, findLedgerId, type Ledger } from '../ledger/index.ts';
 import { findSeal, findSealAlone } from './find-seal.ts';
 import { walkSeals, type RecordedSeal } from './seal-chain.ts';
 
-const LedgerHead = z.object({
+/** So many other ledgers of one place are remembered; one is enough to keep all blobs. */
+const MAX_OTHERS = 8;
+
+const HEAD = {
   ledger: z.string(),
   stateDir: z.string(),
   number: z.int(),
@@ -27,16 +33,29 @@ const LedgerHead = z.object({
   at: z.string(),
   /** The id of the state folder, which is new where a folder was begun anew at the same place. */
   state: z.optional(z.string()),
-});
+};
+const LedgerHead = z.object(HEAD);
 export type LedgerHead = z.infer<typeof LedgerHead>;
+
+/** What the file says: the newest head of the ledger that sealed last, and those of others that were in its place. */
+const Note = z.object({
+  ...HEAD,
+  others: z.optional(z.array(LedgerHead).check(z.maxLength(MAX_OTHERS))),
+});
+type Note = z.infer<typeof Note>;
 
 /**
  * `ok`: the ledger still has the seal. `none`: no head is kept of it. `rolled-back`: this ledger had the seal and has
- * it no more. `replaced`: another ledger was in this folder. `unreadable`: the file of the head is damaged.
+ * it no more. `replaced`: another ledger was in this folder. `unreadable`: the file of the head is damaged. `missing`
+ * are the heads of other ledgers that were here, and that nobody has given up.
  */
 export type HeadVerdict =
   | { readonly kind: 'none' | 'unreadable' }
-  | { readonly kind: 'ok' | 'replaced' | 'rolled-back'; readonly head: LedgerHead };
+  | {
+      readonly kind: 'ok' | 'replaced' | 'rolled-back';
+      readonly head: LedgerHead;
+      readonly missing: readonly LedgerHead[];
+    };
 
 export interface LedgerHeads {
   /** Where the heads are, for messages. */
@@ -45,7 +64,8 @@ export interface LedgerHeads {
   judge(stateDir: string, ledger: Ledger | null): HeadVerdict;
   /**
    * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of it.
-   * Returns the state of the ledger before.
+   * One of another ledger is kept beside it, unless the state folder itself was begun anew: then nothing here is of
+   * that ledger. Returns the state of the ledger before.
    */
   advance(stateDir: string, ledger: Ledger, newest: RecordedSeal, state?: string): HeadVerdict;
   /** Accepts the ledger as it is from now on; without a seal in it, the head is forgotten. */
@@ -58,24 +78,29 @@ export interface LedgerHeads {
 
 export function openLedgerHeads(folder: string): LedgerHeads {
   const fileOf = (stateDir: string): string => join(folder, `${hash('sha256', realPath(stateDir))}.json`);
-  const write = (stateDir: string, head: LedgerHead | null, durable: boolean): void => {
+  const write = (stateDir: string, note: Note | null, durable: boolean): void => {
     makeFolder(folder);
-    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head), { durable });
+    writeFileAtomicSync(fileOf(stateDir), note === null ? '{}' : canonicalJson(note), { durable });
   };
   const judge = (stateDir: string, ledger: Ledger | null): HeadVerdict => {
-    const head = readHead(fileOf(stateDir));
-    return head === null || head === 'unreadable'
-      ? { kind: head ?? 'none' }
-      : { kind: compare(head, ledger), head };
+    const note = readNote(fileOf(stateDir));
+    return note === null || note === 'unreadable'
+      ? { kind: note ?? 'none' }
+      : compare(listHeads(note), ledger);
   };
   return {
     folder,
     judge,
     advance(stateDir, ledger, newest, state) {
-      const head = readHead(fileOf(stateDir));
-      const isNext = head !== null && head !== 'unreadable' && head.seal === newest.seal.chain?.previous;
-      const verdict = isNext ? { kind: 'ok' as const, head } : judge(stateDir, ledger);
-      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest, state), false);
+      const note = readNote(fileOf(stateDir));
+      const isNext = note !== null && note !== 'unreadable' && note.seal === newest.seal.chain?.previous;
+      const verdict: HeadVerdict = isNext
+        ? { kind: 'ok', head: note, missing: note.others ?? [] }
+        : judge(stateDir, ledger);
+      if (verdict.kind === 'rolled-back') return verdict;
+      const others = listOthers(verdict, state);
+      const head = describeHead(stateDir, newest, state);
+      write(stateDir, { ...head, ...(others.length > 0 && { others }) }, others.length > 0);
       return verdict;
     },
     accept(stateDir, ledger) {
@@ -85,14 +110,14 @@ export function openLedgerHeads(folder: string): LedgerHeads {
     },
     prune(before) {
       for (const file of listFiles(folder)) {
-        const head = readHead(file);
+        const head = readNote(file);
         if (head === null || head === 'unreadable' || existsSync(head.stateDir)) continue;
         if (Date.parse(head.at) < before.getTime()) removeFileSync(file);
       }
     },
     listStateFolders: () =>
       listFiles(folder).flatMap((file) => {
-        const head = readHead(file);
+        const head = readNote(file);
         return head === null || head === 'unreadable' ? [] : [head.stateDir];
       }),
   };
@@ -104,15 +129,40 @@ function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal, state
   return { ...place, runId, at, ...definedOnly({ state }) };
 }
 
-function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | 'rolled-back' {
-  if (ledger === null) return 'replaced';
-  if (hasSeal(ledger, head)) return 'ok';
+function listHeads({ others = [], ...head }: Note): readonly LedgerHead[] {
+  return [head, ...others];
+}
+
+function listOthers(verdict: HeadVerdict, state: string | undefined): LedgerHead[] {
+  if (!('head' in verdict)) return [];
+  const isBegunAnew = ![undefined, state].includes(verdict.head.state);
+  if (verdict.kind === 'replaced' && isBegunAnew) return [];
+  return verdict.missing.slice(0, MAX_OTHERS);
+}
+
+function compare(heads: readonly LedgerHead[], ledger: Ledger | null): HeadVerdict {
+  const judged = (kind: 'ok' | 'replaced' | 'rolled-back', head: LedgerHead | undefined): HeadVerdict => {
+    if (head === undefined) return { kind: 'none' };
+    return { kind, head, missing: kind === 'replaced' ? heads : heads.filter((each) => each !== head) };
+  };
+  if (ledger === null) return judged('replaced', heads[0]);
+  const found = heads.find((head) => hasSeal(ledger, head));
+  if (found !== undefined) return judged('ok', found);
   const id = findLedgerId(ledger.kv);
   // A new ledger has an id from the start; one without an id is an older copy.
-  if (id === null || id === head.ledger) return 'rolled-back';
-  // The id is only a row. The signed seals of a ledger name it too, and that is the proof.
-  for (const { seal } of walkSeals(ledger)) if (seal.chain?.ledger === head.ledger) return 'rolled-back';
-  return 'replaced';
+  if (id === null) return judged('rolled-back', heads[0]);
+  const own = heads.find((head) => head.ledger === id) ?? findSigned(heads, ledger);
+  return own === undefined ? judged('replaced', heads[0]) : judged('rolled-back', own);
+}
+
+/** The id is only a row. The signed seals of a ledger name it too, and that is the proof. */
+function findSigned(heads: readonly LedgerHead[], ledger: Ledger): LedgerHead | undefined {
+  const byId = new Map(heads.map((head) => [head.ledger, head]));
+  for (const { seal } of walkSeals(ledger)) {
+    const head = byId.get(seal.chain?.ledger ?? '');
+    if (head !== undefined) return head;
+  }
+  return undefined;
 }
 
 /** The seal of the head whose run was read, of each open ledger: a run may be long, and each verified run asks. */
@@ -130,14 +180,14 @@ function hasSeal(ledger: Ledger, { runId, seal }: LedgerHead): boolean {
   }
 }
 
-function readHead(file: string): LedgerHead | null | 'unreadable' {
+function readNote(file: string): Note | null | 'unreadable' {
   if (!existsSync(file)) return null;
   try {
     const text = readFileSync(file, 'utf8');
     if (/^\0*$/.test(text)) return null; // a power cut
     const value: unknown = JSON.parse(text);
     if (canonicalJson(value) === '{}') return null;
-    return LedgerHead.safeParse(value).data ?? 'unreadable';
+    return Note.safeParse(value).data ?? 'unreadable';
   } catch {
     return 'unreadable';
   }

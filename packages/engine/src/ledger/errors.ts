@@ -15,7 +15,7 @@ export class LedgerCorruptError extends CaissonError {
   ) {
     const remedy =
       where.remedy ??
-      'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
+      'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger; caisson gc keeps the files of its runs until caisson doctor --accept-ledger.';
     super(`The ledger ${file} is damaged${placeText(where)}: ${problem}. ${remedy}`, {
       cause: where.cause,
       remedy,

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaissonError, definedOnly } from '@caisson/protocol';
-import { describeVerdict } from '../composition/seal-guard.ts';
+import { describeLoss, describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';
@@ -13,11 +13,12 @@ import type { ProbeReport } from '../discovery/index.ts';
 import { compareWitness, findChainBreak, walkSeals } from '../evidence/index.ts';
 import { openHosts } from '../composition/open-hosts.ts';
 import { openLedger, type Ledger, type RunRow, type VerifyProgress } from '../ledger/index.ts';
+import { LOSS_REMEDY } from './ledger-loss.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
-  'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
+  'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger; caisson gc keeps the files of its runs until caisson doctor --accept-ledger.';
 
 /** So many runs are in memory at a time. */
 const PAGE = 100;
@@ -196,7 +197,8 @@ function* walkUnsealed(ledger: Ledger): Generator<RunRow> {
 function examineHead(config: Config, ledger: Ledger | null): ProbeReport {
   const heads = openUserHeads(config);
   const verdict = heads.judge(config.stateDir, ledger);
-  const problem = describeVerdict(verdict, join(config.stateDir, 'ledger.db'));
+  const file = join(config.stateDir, 'ledger.db');
+  const problem = describeVerdict(verdict, file) ?? describeLoss(verdict, file);
   const id = 'ledger-head';
   if (problem === null) {
     const detail =
@@ -205,7 +207,7 @@ function examineHead(config: Config, ledger: Ledger | null): ProbeReport {
   }
   if (verdict.kind === 'rolled-back')
     return { id, verdict: 'fail', outcome: 'tampered', detail: problem, remedy: ROLLED_BACK_REMEDY };
-  return { id, verdict: 'warn', detail: problem, remedy: 'If that was you: caisson doctor --accept-ledger' };
+  return { id, verdict: 'warn', detail: problem, remedy: `${LOSS_REMEDY}.` };
 }
 
 async function examineWitness(witness: string, ledger: Ledger): Promise<ProbeReport> {

@@ -8,6 +8,7 @@ import { asFinding, examineLedger, type LedgerStep } from './examine-ledger.ts';
 import { examineRuns } from './examine-runs.ts';
 import { examineStore, type StoreOptions } from './examine-store.ts';
 import { examineWorkspaces } from './examine-workspaces.ts';
+import { findLoss } from './ledger-loss.ts';
 
 export type ExamineStep = LedgerStep | 'store';
 
@@ -27,7 +28,8 @@ export async function examineProject(
   const lookAtWorkspaces = async (ledger: Ledger): Promise<readonly ProbeReport[]> => {
     const { stamp } = openStateFolder(config);
     const workspaces = createWorkspaces({ home: folders.home, stamp });
-    return examineWorkspaces(await workspaces.inspect(config), ledger);
+    const hasLostRuns = findLoss({ config, ledger }) !== null;
+    return examineWorkspaces(await workspaces.inspect(config), ledger, hasLostRuns);
   };
   return await examineLedger(config, {
     accept,

@@ -15,15 +15,22 @@ const DAMAGED_REMEDY = 'Of a run whose work is lost: caisson forget RUN';
 const DAMAGED_REPAIR = 'caisson doctor --repair restores what git still has, and removes what is broken.';
 const UNKNOWN_REMEDY =
   'They may be of another state folder, or the rest of a lost ledger: inspect them (git show REF), then git update-ref -d REF.';
+const LOST_REMEDY =
+  'They may be the only copy of work of the runs that the ledger lacks: keep them (git show REF).';
 
 export async function examineWorkspaces(
   inspected: InspectedWorkspaces,
   ledger: Ledger,
+  hasLostRuns: boolean,
 ): Promise<readonly ProbeReport[]> {
-  return [await examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];
+  return [await examineRefs(inspected, ledger, hasLostRuns), examineAttempts(inspected, ledger)];
 }
 
-async function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): Promise<ProbeReport> {
+async function examineRefs(
+  { refs }: InspectedWorkspaces,
+  ledger: Ledger,
+  hasLostRuns: boolean,
+): Promise<ProbeReport> {
   const id = 'checkpoints';
   const [damage, unknown]: [string[], string[]] = [[], []];
   let count = 0;
@@ -45,7 +52,7 @@ async function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): Promi
   const detail = nameFirst(findings);
   if (damage.length > 0)
     return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY, repair: DAMAGED_REPAIR };
-  return { id, verdict: 'warn', detail, findings, remedy: UNKNOWN_REMEDY };
+  return { id, verdict: 'warn', detail, findings, remedy: hasLostRuns ? LOST_REMEDY : UNKNOWN_REMEDY };
 }
 
 function examineAttempts({ attempts, moved, foreign }: InspectedWorkspaces, ledger: Ledger): ProbeReport {

@@ -10,6 +10,7 @@ import { HeldRoots, type DigestSet } from '../store/index.ts';
 import { listOwnBlobs, startGrace, surveyBlobs } from './blob-roots.ts';
 import { forgetBranch } from './branches.ts';
 import { RunNotEndedError } from './continue-run.ts';
+import { findLoss, warnOfLoss } from './ledger-loss.ts';
 import { markForgotten } from './run-forgotten.ts';
 import { backgroundPaths } from './start-background.ts';
 
@@ -52,6 +53,11 @@ export async function forgetContents(engine: Engine, { runId, attempt: attempts 
 
 /** While other runs are under way, blobs as young as they are may be theirs too, and are left to the next gc. */
 async function removeBlobs(engine: Engine, own: DigestSet): Promise<void> {
+  const lost = findLoss(engine); // a lost run may have the same
+  if (lost !== null) {
+    warnOfLoss(engine, lost);
+    return;
+  }
   const findGrace = startGrace(engine);
   const roots = await HeldRoots.list(engine.store);
   await surveyBlobs(engine, roots);

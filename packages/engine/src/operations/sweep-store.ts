@@ -1,10 +1,9 @@
 /** The store's part of a garbage collection: damage is named, and does not stop the rest. */
 import { BusTopic } from '@caisson/protocol';
-import { describeVerdict } from '../composition/seal-guard.ts';
-import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
 import { HeldRoots, type BlobProblem } from '../store/index.ts';
 import { startGrace, surveyBlobs, type SurveyOptions } from './blob-roots.ts';
+import { findLoss, warnOfLoss } from './ledger-loss.ts';
 
 /** How many problems are reported one by one. */
 const MAX_NAMED = 5;
@@ -25,7 +24,7 @@ export async function sweepStore(
   const roots = await HeldRoots.list(engine.store);
   const { bundles, isComplete } = await surveyBlobs(engine, roots, options);
   const needed = { has: (digest: string) => roots.isNeeded(digest) };
-  const lost = describeLoss(engine);
+  const lost = findLoss(engine);
   const isKept = lost !== null || !isComplete;
   const ageMs = isKept ? Infinity : Math.max(graceMs, findGrace());
   const swept = await engine.store.gc(roots, { graceMs: ageMs, bundles, needed });
@@ -35,20 +34,13 @@ export async function sweepStore(
     detail: `${digest} is missing`,
   }));
   const problems = [...swept.problems, ...missing];
-  if (lost !== null)
-    warn(engine, `no blob was removed: ${lost}. If that was you: caisson doctor --accept-ledger`);
+  if (lost !== null) warnOfLoss(engine, lost);
   else if (!isComplete)
     warn(engine, 'no blob was removed: a result is damaged, and what it names is unknown');
   for (const { detail } of problems.slice(0, MAX_NAMED)) warn(engine, detail);
   if (problems.length > 0)
     warn(engine, `${problems.length} blobs cannot be used; caisson doctor names the runs that need them`);
   return { blobs: swept.removedBlobs, bytes: swept.removedBytes, problems };
-}
-
-/** If a ledger has lost runs, their needs are unknown; a backup of it may be restored. */
-function describeLoss({ config, ledger }: Engine): string | null {
-  const verdict = openUserHeads(config).judge(config.stateDir, ledger);
-  return verdict.kind === 'unreadable' ? null : describeVerdict(verdict, ledger.file);
 }
 
 function warn({ bus }: Engine, message: string): void {
