@@ -5,6 +5,7 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { findDaemonOf } from './find-daemon.ts';
 import { describeMissing } from './missing-files.ts';
+import { nameFirst } from './name-first.ts';
 
 const ID = 'residents';
 const MAX_FILE_BYTES = 1024 ** 2;
@@ -24,7 +25,7 @@ export async function examineResidents(config: ResolvedConfig): Promise<readonly
   if (findings.length === 0) return [{ id: ID, verdict: 'ok', detail }];
   const remedy =
     'Correct them; caisson residents list and caisson status say more while a daemon serves the project.';
-  return [{ id: ID, verdict: 'warn', detail: `${detail}; ${findings.join('; ')}`, findings, remedy }];
+  return [{ id: ID, verdict: 'warn', detail: `${detail}; ${nameFirst(findings)}`, findings, remedy }];
 }
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
