@@ -27,7 +27,7 @@ export function readResidentCode(): Record<string, string> {
   const blocks = readBlocks('residents').filter(({ language }) => language === 'ts');
   return Object.fromEntries(
     blocks.map(({ name, text }) =>
-      name === 'role' ? ['workflows/role.ts', composeRole(text)] : [name, text],
+      name === 'role' ? ['workflows/role.mts', composeRole(text)] : [name, text],
     ),
   );
 }

@@ -234,12 +234,12 @@ it('init --with residents writes an example that is accepted as it is, and overw
     'residents',
     '--dry-run',
   );
-  expect(Object.keys(dry.files)).toEqual(['senses/tests.ts', 'workflows/fix-build.ts']);
+  expect(Object.keys(dry.files)).toEqual(['senses/tests.mts', 'workflows/fix-build.mts']);
   expect(existsSync(join(project.root, 'senses'))).toBe(false);
   const { code, stdout } = await project.caisson('init', '--with', 'residents');
   expect([code, stdout]).toEqual([
     0,
-    expect.stringContaining('Wrote senses/tests.ts and workflows/fix-build.ts.'),
+    expect.stringContaining('Wrote senses/tests.mts and workflows/fix-build.mts.'),
   ]);
   expect(stdout).toContain('YOUR TESTS; echo $? > test-exit-code.txt');
   expect(stdout).toContain('Then: caisson trust --yes, caisson up -d, and caisson logs --all -f');
@@ -247,10 +247,10 @@ it('init --with residents writes an example that is accepted as it is, and overw
   for (const path of Object.keys(dry.files))
     expect(readFileSync(join(project.root, path), 'utf8')).toBe(readFileSync(join(example, path), 'utf8'));
   const trust = await project.caisson('trust');
-  expect(trust.stdout).toMatch(/senses\.tests: .*senses\/tests\.ts/);
+  expect(trust.stdout).toMatch(/senses\.tests: .*senses\/tests\.mts/);
   expect(trust.stdout).toContain('runs this code by itself');
   const again = await project.caisson('init', '--with', 'residents');
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('senses/tests.ts exists already')]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('senses/tests.mts exists already')]);
 });
 
 it('init --with residents beside a caisson.yaml leaves it as it is, and prints the lines for it', async () => {
@@ -263,5 +263,5 @@ it('init --with residents beside a caisson.yaml leaves it as it is, and prints t
   const { code, stdout } = await project.caisson(...words);
   expect([code, stdout]).toEqual([0, expect.stringMatching(lines)]);
   expect(readFileSync(join(project.root, 'caisson.yaml'), 'utf8')).toBe('mode: auto-edit\n');
-  expect(existsSync(join(project.root, 'workflows/fix-build.ts'))).toBe(true);
+  expect(existsSync(join(project.root, 'workflows/fix-build.mts'))).toBe(true);
 });

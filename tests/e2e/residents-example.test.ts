@@ -103,10 +103,10 @@ it('the code and the schedules of the guide work as they are written', { timeout
   appendFileSync(
     join(project.root, 'caisson.yaml'),
     `
-senses: { results: { file: senses/results.ts, on: [{ files: failed.txt }] } }
+senses: { results: { file: senses/results.mts, on: [{ files: failed.txt }] } }
 workflows:
-  fix-build: { file: workflows/fix.ts, on: [red] }
-  role: { file: workflows/role.ts }
+  fix-build: { file: workflows/fix.mts, on: [red] }
+  role: { file: workflows/role.mts }
 ${schedules?.text}`,
   );
   const daemonPid = await serve(project);

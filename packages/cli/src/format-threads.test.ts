@@ -72,3 +72,15 @@ test('the lines of a stack stay lines, below the name of what they belong to', (
     String.raw`      at one\u001b[2J`,
   ]);
 });
+
+test('a thread whose workflow gets no work is held, in the list and by itself', () => {
+  const held: ThreadView = {
+    ...THREAD,
+    status: 'running',
+    heldBy: 'workflow.w does not load: Error: no',
+    waitsFor: [],
+  };
+  const [, row = ''] = show(formatThreads([held], STYLE, 200));
+  expect(row).toMatch(/ held .*waits: workflow\.w does not load/);
+  expect(show(formatThread(held, [], STYLE))).toContain('status    held');
+});

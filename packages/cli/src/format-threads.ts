@@ -23,7 +23,7 @@ export function formatThreads(
   const rows = threads.map((thread) => [
     thread.threadId,
     thread.workflow,
-    thread.status,
+    nameStatus(thread),
     describeTrigger(thread),
     `${thread.rounds} of ${thread.maxRounds}`,
     ageOf(thread.acceptedAt),
@@ -38,6 +38,9 @@ export function formatThreads(
     columns,
   );
 }
+
+/** One whose workflow gets no work is running for the record only. */
+const nameStatus = ({ status, heldBy }: ThreadRow): string => (heldBy === undefined ? status : 'held');
 
 /** Without ids, which are long: `show` has them. */
 function describeBriefly({ waitsFor = [], heldBy }: ThreadRow, answered: ReadonlySet<string>): string {
@@ -81,7 +84,7 @@ export function formatThread(thread: ThreadView, asked: readonly QuestionRow[], 
       {
         thread: thread.threadId,
         workflow: thread.workflow,
-        status: [thread.status, thread.detail].filter((word) => word !== undefined).join(': '),
+        status: [nameStatus(thread), thread.detail].filter((word) => word !== undefined).join(': '),
         by: describeTrigger(thread),
         accepted: thread.acceptedAt,
         started: thread.startedAt,

@@ -5,15 +5,15 @@ export const RESIDENT_KEYS = `# Code of yours that stays, each in a sandbox that
 # It takes effect after caisson trust, while a daemon serves the project: caisson up -d
 senses:
   # Reads how your tests ended from test-results.json or test-exit-code.txt, and emits "red" when they begin to fail.
-  tests: { file: senses/tests.ts, interval: 2s }
+  tests: { file: senses/tests.mts, interval: 2s }
 workflows:
   # An agent fixes the build, and a second one reviews what it did.
-  fix-build: { file: workflows/fix-build.ts, on: [red], timeout: 2h }
+  fix-build: { file: workflows/fix-build.mts, on: [red], timeout: 2h }
 `;
 
 /** By path, relative to the project. */
 export const RESIDENT_FILES: Readonly<Record<string, string>> = {
-  'senses/tests.ts': `/**
+  'senses/tests.mts': `/**
  * Watches the results of the tests and emits \`red\` when they begin to fail, \`green\` when they pass again. It reads one of two
  * files that you let your tests write; leave both out of git:
  *
@@ -63,7 +63,7 @@ function readExitCode(file: string): Outcome | null {
   return code === '' ? null : { isRed: code !== '0', failed: [] }; // it is empty while it is written
 }
 `,
-  'workflows/fix-build.ts': `/**
+  'workflows/fix-build.mts': `/**
  * Has one agent fix the build and another one review the fix. Nothing is applied: a person decides that. The signal \`red\`
  * starts it; by hand: caisson workflows trigger fix-build
  */

@@ -19,6 +19,7 @@ export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineAgents, type AgentOutlook, type AgentReport } from './operations/examine-agents.ts';
 export { examineDeclaredAgents } from './operations/examine-declared-agents.ts';
+export { examineResidents } from './operations/examine-residents.ts';
 export { inspectProject, type ProjectInspection } from './operations/inspect-project.ts';
 export { rehearseRegistration } from './operations/rehearse-registration.ts';
 export { rehearseRun } from './operations/rehearse-run.ts';

@@ -156,6 +156,8 @@ export const residentEvents = {
       digest: z.string(),
       /** How large the request was, which is not recorded here itself. Absent in what earlier versions recorded. */
       requestBytes: z.optional(count()),
+      /** Short values of the request by key, for a person who has to know what a changed role asks for. Absent in old records. */
+      fields: z.optional(z.record(z.string(), z.string())),
       /** Of a dispatch: the step is over when the run has ended, not when it has begun. */
       waits: z.optional(z.boolean()),
       /** What it waits for. Of a dispatch: the run that it starts. */

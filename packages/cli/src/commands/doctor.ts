@@ -4,6 +4,7 @@ import {
   examineDeclaredAgents,
   examineHost,
   examineProject,
+  examineResidents,
   examineState,
   getCurrentFolder,
   readHostEnvironment,
@@ -73,7 +74,7 @@ export const command = defineCommand({
         })
       : [];
     const { usual, agents } = await examineAgents(config, getCurrentFolder());
-    const declared = await examineDeclaredAgents(config);
+    const declared = [...(await examineDeclaredAgents(config)), ...(await examineResidents(config))];
     const probes = [report, ...found, usual, ...agents, ...declared, ...project].map((probe) =>
       options.repair === true ? withoutRepair(probe) : probe,
     );

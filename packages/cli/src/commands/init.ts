@@ -117,7 +117,7 @@ function describeFiles(
   if (paths.length === 0) return [];
   return [
     `${isWritten ? 'Wrote' : 'Would write'} ${paths.join(' and ')}.`,
-    'The sense reads how your tests ended, once they write it (a report of vitest or jest says more; see senses/tests.ts):',
+    'The sense reads how your tests ended, once they write it (a report of vitest or jest says more; see senses/tests.mts):',
     `  ${tests ?? 'YOUR TESTS'}; echo $? > test-exit-code.txt`,
     `Then: caisson trust --yes, caisson ${isServed ? 'reload' : 'up -d'}, and caisson logs --all -f (guide: docs/guides/residents.md).`,
     'For types in your editor: npm install --save-dev CLONE/packages/cli (the clone of Caisson)',

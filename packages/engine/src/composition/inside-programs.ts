@@ -11,9 +11,14 @@ const PERL = '/usr/bin/perl';
  */
 const NODE_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
 
-/** The program that runs the user's code. Node reports what is experimental in it (its SQLite, its types) to nobody. */
+/** What Node would print of the user's code for nobody: its SQLite is experimental, a package.json has no `type`. */
+const QUIET = ['ExperimentalWarning', 'MODULE_TYPELESS_PACKAGE_JSON'].map(
+  (name) => `--disable-warning=${name}`,
+);
+
+/** The program that runs the user's code. */
 export function findGuestProgram(node: string): readonly string[] {
-  return [node, ...NODE_FLAGS, '--disable-warning=ExperimentalWarning', bundlePath('guest.mjs')];
+  return [node, ...NODE_FLAGS, ...QUIET, bundlePath('guest.mjs')];
 }
 
 export function findInsidePrograms(node: string, perl = PERL): DispatchSettings['programs'] {

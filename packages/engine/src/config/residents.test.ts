@@ -161,6 +161,14 @@ test.each([
     'FILE:2:14: schedules.s.cron: Invalid value for hour: 25.',
   ],
   [
+    'schedules:\n  s: { cron: "0 3 * *", task: x }\n',
+    'FILE:2:14: schedules.s.cron: "0 3 * *" has 4 fields; it needs five (minute, hour, day of the month, month, day of the week), or six with seconds first, such as "0 3 * * *" for 03:00 each day.',
+  ],
+  [
+    'schedules:\n  s: { cron: "0 0 3 * * * 2030", task: x }\n',
+    'FILE:2:14: schedules.s.cron: "0 0 3 * * * 2030" has 7 fields; it needs five (minute, hour, day of the month, month, day of the week), or six with seconds first, such as "0 3 * * *" for 03:00 each day.',
+  ],
+  [
     'schedules:\n  s: { cron: "0 0 31 2 *", task: x }\n',
     'FILE:2:14: schedules.s.cron: "0 0 31 2 *" is a time that never comes.',
   ],

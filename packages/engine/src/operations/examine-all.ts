@@ -4,6 +4,7 @@ import { examineHost, type ProbeReport } from '../discovery/index.ts';
 import { examineAgents } from './examine-agents.ts';
 import { examineConfig } from './examine-config.ts';
 import { examineDeclaredAgents } from './examine-declared-agents.ts';
+import { examineResidents } from './examine-residents.ts';
 import { examineProject } from './examine-project.ts';
 
 export interface Examination {
@@ -18,7 +19,15 @@ export async function examineAll(stateDir: string, cwd: string): Promise<Examina
   const found = await examineHost(host);
   const project = await examineProject(config, { isQuick: true });
   const { usual, agents } = await examineAgents(config, cwd);
-  const probes = [report, ...found, usual, ...agents, ...(await examineDeclaredAgents(config)), ...project];
+  const probes = [
+    report,
+    ...found,
+    usual,
+    ...agents,
+    ...(await examineDeclaredAgents(config)),
+    ...(await examineResidents(config)),
+    ...project,
+  ];
   const verdict = (['fail', 'warn'] as const).find((one) => probes.some((probe) => probe.verdict === one));
   return { verdict: verdict ?? 'ok', probes };
 }

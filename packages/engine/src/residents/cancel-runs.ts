@@ -1,4 +1,3 @@
-import { recordEnding, type RecordRooms } from './thread-records.ts';
 import type { ThreadRooms } from './thread-rooms.ts';
 
 /** Why steps are aborted whose runs are to be cancelled. */
@@ -16,18 +15,4 @@ export async function cancelRuns(
       warn(`${runId} was not cancelled: ${(error as Error).message}`),
     );
   }
-}
-
-/** A thread that nobody drives: it is queued, or its workflow is not declared. */
-export async function cancelRecorded(
-  rooms: RecordRooms,
-  threadId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const waitsFor = rooms.ledger.thread(threadId)?.waitsFor ?? [];
-  await cancelRuns(
-    rooms,
-    waitsFor.flatMap(({ runIds = [] }) => runIds),
-  );
-  await recordEnding(rooms, threadId, 'cancelled', undefined, signal);
 }

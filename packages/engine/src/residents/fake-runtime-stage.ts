@@ -107,8 +107,10 @@ class FakeTurn implements RunningTurn {
     const ordinal = (this.#ordinal += 1);
     const digest = createHash('sha256').update(describeStep(request)).digest('hex');
     const known = this.#order.steps.find((step) => step.ordinal === ordinal);
-    if (known !== undefined && known.digest !== digest)
+    if (known !== undefined && known.digest !== digest) {
+      this.#onStep({ kind: 'step', id: 'turn', ordinal, request });
       throw new GuestFailed({ kind: 'changed', detail: `step ${ordinal} has changed` });
+    }
     const isOver = this.#outcomes.isKnown(ordinal);
     const outcome = this.#outcomes.next(ordinal);
     if (!isOver) await this.#ask(ordinal, request, work);

@@ -86,3 +86,26 @@ test('a thread whose workflow is not declared when its host starts is cancelled 
   expect(await next.threads.cancel(threadId)).toBe(true);
   expect(stage.cancelled).toEqual(stage.requests.map(({ runId }) => runId));
 });
+
+test.each([true, false])(
+  'a thread whose host is killed between the end of its runs and its own is ended by the next one (declared: %s)',
+  async (isDeclared) => {
+    const stage = openStill(
+      oneRole(async ({ dispatch, sleep }) => {
+        await dispatch({ task: 'fix it' });
+        await sleep(DAY_MS);
+      }),
+    );
+    const threadId = await stage.start();
+    await stage.untilStatus(threadId, 'waiting');
+    await stage.until(() => stage.ledger.runs().length === 1);
+    stage.runtime.isStubborn = true; // its role does not stop, so that its ending waits
+    void stage.threads.cancel(threadId);
+    await stage.until(() => stage.ledger.runs()[0]?.ending !== undefined);
+    await stage.kill();
+    if (!isDeclared) delete stage.workflows['fix'];
+    await stage.openHost().threads.recoverThreadsForWorker();
+    await stage.untilStatus(threadId, 'cancelled');
+    expect(stage.ledger.kv.list('threads-given-up')).toEqual([]);
+  },
+);

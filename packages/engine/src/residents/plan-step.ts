@@ -3,6 +3,7 @@ import type { DataOf, StepOutcome, StepRequest } from '@caisson/protocol';
 import type { Clock } from '@caisson/ground';
 import type { Ledger, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId, createRunId } from '../platform/index.ts';
+import { describeFields } from './describe-change.ts';
 import { parseRoleRun } from './role-run.ts';
 
 /** A sleep, or the deadline of a question, is at most a hundred years away. */
@@ -33,7 +34,7 @@ export function planStep(
   request: StepRequest,
 ): PlannedStep {
   const { kind } = request;
-  const base = { ...place, kind };
+  const base = { ...place, kind, fields: describeFields(request) };
   const afterMs = (ms: number): string => new Date(clock.wallMs() + Math.min(ms, LONGEST_MS)).toISOString();
   const refused = (value: string): PlannedStep => ({ data: base, also: [], outcome: { ok: false, value } });
   switch (kind) {

@@ -15,6 +15,7 @@ import type { StepRooms } from './carry-out-step.ts';
 import type { RunningTurn } from './contract.ts';
 import type { CountedTime } from './counted-time.ts';
 import { CurrentTurn, NONE, type TurnResult } from './current-turn.ts';
+import { whileGivenUp } from './given-up-records.ts';
 import { sizeOf } from './plan-step.ts';
 import { recordEnding, recordMessage } from './thread-records.ts';
 import { readHistory } from './thread-history.ts';
@@ -219,9 +220,21 @@ export class ThreadDrive {
   }
 
   async #end(status: ThreadEnding, detail?: string): Promise<boolean> {
-    const isGivenUp = status === 'cancelled' || status === 'timeout';
-    const runs = isGivenUp ? this.#steps.awaitedRuns : [];
-    this.#steps.stop(isGivenUp ? CANCELLED : undefined);
+    if (status !== 'cancelled' && status !== 'timeout') return this.#conclude(status, detail, []);
+    const runs = this.#steps.awaitedRuns;
+    this.#steps.stop(CANCELLED);
+    return whileGivenUp(this.#rooms, this.threadId, { status, detail }, () =>
+      this.#conclude(status, detail, runs),
+    );
+  }
+
+  /** `runs` are cancelled while the turn is ended. */
+  async #conclude(
+    status: ThreadEnding,
+    detail: string | undefined,
+    runs: readonly string[],
+  ): Promise<boolean> {
+    this.#steps.stop();
     this.#time.pause();
     this.#news.resolve();
     const turnEnded = this.#turn.end(this.#rooms.clock, status, this.#graceMs(), this.#left.signal);

@@ -17,6 +17,7 @@ import {
 import { isPausedBy, isRefusal, type RunRecord } from '../ledger/index.ts';
 import type { CANCELLED } from './cancel-runs.ts';
 import { carryOut, type StepRooms } from './carry-out-step.ts';
+import { describeChange } from './describe-change.ts';
 import { persist } from './persist.ts';
 import { planStep, sizeOf, type PlannedStep, type StepResult } from './plan-step.ts';
 import { findOversized, refuseQuestion, ThreadBytes } from './thread-bytes.ts';
@@ -137,10 +138,7 @@ export class ThreadSteps {
     const digest = createHash('sha256').update(describeStep(request)).digest('hex');
     const known = this.#steps.get(ordinal);
     if (known === undefined) return this.#record(ordinal, digest, request);
-    if (known.data.digest !== digest)
-      return this.#listener.onBroken(
-        `its step ${ordinal} is not the ${known.data.kind} that it was before: the workflow has changed`,
-      );
+    if (known.data.digest !== digest) return this.#listener.onBroken(describeChange(known.data, request));
     if (known.outcome !== undefined) this.#listener.onOver(ordinal, known.outcome);
     else if (known.needsRole && request.kind !== 'value') this.#carry(known, request);
   }

@@ -4,10 +4,10 @@ import { isRefusal } from '../ledger/index.ts';
 import { pause } from '../platform/index.ts';
 import { chooseThreadId, composeAcceptance, type ThreadStart } from './accept-thread.ts';
 import { createAlarms } from './alarms.ts';
-import { cancelRecorded } from './cancel-runs.ts';
 import type { StepRooms } from './carry-out-step.ts';
 import type { Threads } from './contract.ts';
 import { createEventWatch } from './event-watch.ts';
+import { cancelRecorded, endGivenUp } from './given-up-records.ts';
 import { IdleWatch } from './idle-watch.ts';
 import { InTurn } from './in-turn.ts';
 import { persist } from './persist.ts';
@@ -154,6 +154,9 @@ class LedgerThreads implements Threads, ThreadCounts {
   }
 
   async #recover(workflow: string): Promise<void> {
+    const isDriven = (threadId: string): boolean => this.#drives.has(threadId);
+    if (await endGivenUp(this.#rooms, workflow, isDriven, this.#stopping.signal))
+      this.#places.delete(workflow); // read again
     if (this.#stopping.signal.aborted || this.#rooms.findWorkflow(workflow) === null) return;
     for (const threadId of this.#placesOf(workflow).active) {
       const drive = this.#drives.get(threadId);

@@ -6,7 +6,7 @@ import { registerHooks, stripTypeScriptTypes, type RegisterHooksOptions } from '
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isRecord } from '@caisson/protocol';
-import { describeThrown } from './describe-thrown.ts';
+import { describeLoadError } from './describe-load.ts';
 import { printDirectly } from './print-directly.ts';
 import { createSenseRunner } from './run-sense.ts';
 import { createTurnRunner } from './run-turn.ts';
@@ -58,7 +58,7 @@ async function load(start: ThreadStart, say: Say): Promise<{ run: Runner } | { p
   try {
     ({ default: exported } = (await import(pathToFileURL(start.file).href)) as { default?: unknown });
   } catch (error) {
-    return { problem: describeThrown(error) };
+    return { problem: describeLoadError(error) };
   }
   if (start.serves === 'senses')
     return isSense(exported)

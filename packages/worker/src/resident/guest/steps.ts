@@ -69,6 +69,7 @@ export function createSteps(recorded: readonly RecordedStep[], say: Say): Steps 
     if (ordinal >= MAX_STEPS) throw new InvalidUse(`a role may ask for ${MAX_STEPS} steps at most`);
     const changed = findChange(known.get(ordinal), request);
     if (changed !== null) {
+      say({ kind: 'step', ordinal, request }); // the host knows what was asked before, and says what differs
       change.reject(changed);
       throw changed;
     }
