@@ -32,6 +32,7 @@ import {
   removeAttemptFolders,
   WAIT_SOURCE,
   keepLeftLines,
+  requestedModel,
   type LeftCounts,
 } from '../attempt/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
@@ -158,7 +159,8 @@ async function recoverAttempt(
   const place = { runId: launched.runId ?? '', attempt, isForBranch: isForBranch(events) };
   recordProcessesEnded(record, place, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched, events);
-  const left = await keepLeftLines(record, remains, remains.paths.events, events, rooms.budget.cost);
+  const known = { model: requestedModel(rooms, remains.runId), cost: rooms.budget.cost };
+  const left = await keepLeftLines(record, remains, remains.paths.events, events, known);
   const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
