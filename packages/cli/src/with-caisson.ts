@@ -97,7 +97,7 @@ export async function withCaissonToSteer<T>(
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
 ): Promise<T> {
-  return await use(stateDir, { onUnread: warnUnread(output) }, work);
+  return await use(stateDir, { onUnread: warnUnread(output) }, work, output);
 }
 
 /** A configuration that is not valid: what has the problem counts as absent in this process. */
