@@ -15,7 +15,7 @@ test.each([
   const said: unknown[] = [];
   const output = { note: (lines: unknown) => void said.push(lines) } as unknown as Output;
   await withCaisson(stateDir, output, async ({ bus }) => {
-    await bus.emit(BusTopic.WARNING, { source: 'residents', message: 'it cannot be removed' });
+    void bus.emit(BusTopic.WARNING, { source: 'residents', message: 'it cannot be removed' });
   });
   expect(JSON.stringify(said)).toContain('warning: residents: it cannot be removed');
 });
