@@ -10,7 +10,7 @@ export async function describeCommands(): Promise<string> {
   return [
     '# Commands',
     '',
-    'Options that every command understands:',
+    'Options that every command understands, also in front of it:',
     '',
     ...formatOptions(COMMON_OPTIONS),
     '',

@@ -234,6 +234,21 @@ describe('a daemon', { timeout: LIMIT_MS }, () => {
     expect([replaced.code, next.projectRoot, isGone(pid)]).toEqual([0, moved, true]);
   });
 
+  it('of another project that shares the state folder is not replaced', async () => {
+    const [project, other] = [createProject(), createProject()];
+    const state = join(project.root, '../state');
+    const { pid } = await serve(project, '--state-dir', state);
+    const caisson = (...words: string[]) =>
+      finish(spawn(process.execPath, [BIN, ...words], { cwd: other.root, env: project.env }));
+    expect(await caisson('trust', '--yes')).toMatchObject({ code: 0 });
+    const { code, stderr } = await caisson('up', '-d', '--replace', '--state-dir', state);
+    expect([code, stderr]).toEqual([
+      1,
+      `error: ${other.root} belongs to another project than ${project.root}, which the daemon of this state folder serves. Each project has a state folder of its own: name another one with --state-dir.\n`,
+    ]);
+    expect(isGone(pid)).toBe(false);
+  });
+
   it('of two that start at the same time one serves, and the other names it', async () => {
     const project = createProject();
     await project.trust();

@@ -82,6 +82,21 @@ describe('in a project without an agreement', () => {
     expect(run.stdout + run.stderr).not.toContain('tok-0123456789abcdef');
   });
 
+  it('doctor says that a run is refused until then, and what it would start', async () => {
+    const project = open({ env: { OPENAI_API_KEY: 'sk-0123456789abcdef' } });
+    const bin = join(project.root, '../codex.sh');
+    writeFileSync(bin, '#!/bin/sh\necho codex-cli 0.150.0\n', { mode: 0o755 });
+    project.write('caisson.yaml', 'runtime: codex\nworkspace: { setup: make }\n');
+    project.write('../home/.config/caisson/config.yaml', `runtimes: { codex: { bin: ${bin} } }\n`);
+    const said = async (): Promise<string> => (await project.caisson('doctor')).stdout;
+    expect(await said()).toMatch(
+      /runs are refused, until you agree[^]*"…" is refused until you agree [^]*it starts codex\n/,
+    );
+    expect((await project.caisson('run', 'x')).code).toBe(4);
+    await project.caisson('trust', '--yes');
+    expect(await said()).toMatch(/^ok +agents +caisson run "…" starts codex$/m);
+  });
+
   it.each([
     ['--', 'true'],
     ['--detach', '--', 'true'],

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chooseBundle, CLIENT_COMMANDS, LIGHT_COMMANDS } from './choose-bundle.ts';
+import { chooseBundle, CLIENT_COMMANDS, LIGHT_COMMANDS, withCommandFirst } from './choose-bundle.ts';
+import { COMMON_OPTIONS, type OptionSpec } from './command.ts';
 import { COMMANDS } from './command-table.ts';
 
 let project = '';
@@ -46,5 +47,35 @@ describe('the bundle of a command line', () => {
   it('is chosen by names that are commands', () => {
     const names = COMMANDS.map(({ name }) => name.split(' ')[0]);
     expect(names).toEqual(expect.arrayContaining([...CLIENT_COMMANDS, ...LIGHT_COMMANDS]));
+  });
+});
+
+describe('an option that every command understands', () => {
+  const options = Object.entries<OptionSpec>(COMMON_OPTIONS).filter(([name]) => name !== 'help');
+  const written = options.flatMap(([name, { type, short }]) =>
+    type === 'boolean'
+      ? [[`--${name}`]]
+      : [
+          [`--${name}`, 'x'],
+          [`--${name}=x`],
+          ...(short === undefined ? [] : [[`-${short}`, 'x'], [`-${short}x`]]),
+        ],
+  );
+
+  it.each(written)('may stand before the command: %s %s', (...words) => {
+    const given = words.filter((word) => typeof word === 'string');
+    expect(withCommandFirst([...given, 'threads', 'list', '--x'])).toEqual([
+      'threads',
+      'list',
+      '--x',
+      ...given,
+    ]);
+    expect(withCommandFirst([...given, 'run', '--', '-o'])).toEqual(['run', ...given, '--', '-o']);
+    expect(withCommandFirst(given)).toEqual(given);
+  });
+
+  it('stays where it is behind the command, and so does any other option', () => {
+    for (const words of [['gc', '-o', 'json'], ['--older-than', '3d', 'gc'], ['--help', '-o', 'json'], []])
+      expect(withCommandFirst(words)).toEqual(words);
   });
 });

@@ -24,6 +24,26 @@ export function chooseBundle(word: string, rest: readonly string[], folder = cur
   return isAsked && folder !== null && hasDaemon(folder) ? 'caisson-client' : 'caisson';
 }
 
+/**
+ * The same line with its command first: options that every command understands may also stand before it. Without a command
+ * it stays as it is.
+ */
+export function withCommandFirst(words: readonly string[]): readonly string[] {
+  let at = 0;
+  for (let word = words[0] ?? ''; isCommonOption(word); word = words[at] ?? '') at += takesNext(word) ? 2 : 1;
+  if (at === 0 || at >= words.length) return words;
+  const own = ownWords(words.slice(at));
+  return [...own, ...words.slice(0, at), ...words.slice(at + own.length)];
+}
+
+function isCommonOption(word: string): boolean {
+  return takesNext(word) || /^(?:-o.|--(?:output|state-dir)=|--no-daemon$)/.test(word);
+}
+
+function takesNext(word: string): boolean {
+  return ['-o', '--output', '--state-dir'].includes(word);
+}
+
 /** What is behind `--` belongs to another program. */
 export function ownWords(words: readonly string[]): readonly string[] {
   const end = words.indexOf('--');

@@ -12,6 +12,7 @@ import {
 import { formatBytes, formatCost, formatDuration, nameFailure } from './format-values.ts';
 import { describeCall, describeGap, oneLine } from './format-work.ts';
 import { line, textLines, wrapLine, type Line, type Lines, type Painted } from './painted.ts';
+import { describeAct } from './format-timeline.ts';
 import { RESIDENT_WORDS } from './resident-words.ts';
 
 const MAX_TEXT = 2000;
@@ -123,11 +124,7 @@ const WORDS: EnvelopeHandlers<string> = {
   'branch.dropped': ({ branch }) => text(branch),
   'run.applied': ({ files, hasConflicts, isPartial }) =>
     `${isPartial === true ? 'a part of its work' : 'its work'} was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
-  'visitor.acted': ({ by, client, operation, target, decision }) =>
-    sentence([
-      `${text(by)}${client === undefined ? '' : ` (${text(client)})`}: ${decision ?? text(operation)}`,
-      target !== undefined && text(target),
-    ]),
+  'visitor.acted': (act) => text(describeAct(act)),
   'timeout.drained': () => 'the owner of its pool took its branch over',
   'trash.deleted': ({ path, bytes, why }) => `${text(path)}, ${formatBytes(bytes)} (${why})`,
   'run.forgotten': () => 'its contents were deleted',

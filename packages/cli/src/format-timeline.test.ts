@@ -34,3 +34,10 @@ it('a clock that was set back is ignored, also after an adoption', () => {
   );
   expect(secondsOf(events)).toEqual([0, 10, 10, 15]);
 });
+
+it('an apply that failed is shown with who asked for it', () => {
+  const [event] = eventsAt(['visitor.acted', 0]);
+  const act = { by: 'ann', client: 'curl', operation: 'apply', target: 'run_1' };
+  const acted = { ...event, ...act } as unknown as EventEnvelope;
+  expect(formatTimeline([acted])).toEqual(['    0.000 s    1  visitor.acted ann (curl): apply · run_1']);
+});

@@ -1,6 +1,12 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
 import { formatExit, nameFailure } from './format-values.ts';
-import { handleEnvelope, recordedTypeOf, type EnvelopeHandlers, type EventEnvelope } from '@caisson/protocol';
+import {
+  handleEnvelope,
+  recordedTypeOf,
+  type DataOf,
+  type EnvelopeHandlers,
+  type EventEnvelope,
+} from '@caisson/protocol';
 import { RESIDENT_WORDS } from './resident-words.ts';
 
 const MAX_UNREAD = 500;
@@ -55,6 +61,13 @@ export function describeUnread(runId: string, events: readonly EventEnvelope[]):
 
 const nothing = (): string => '';
 
+/** Who did what to the run, or tried to. */
+export function describeAct({ by, client, operation, target, decision }: DataOf<'visitor.acted'>): string {
+  const who = client === undefined ? by : `${by} (${client})`;
+  const did = `${who}: ${decision ?? operation}`;
+  return target === undefined ? did : `${did} · ${target}`;
+}
+
 /** What stands beside the type; for most events the type says enough. */
 const DESCRIPTIONS: EnvelopeHandlers<string> = {
   ...RESIDENT_WORDS,
@@ -107,7 +120,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'branch.push-failed': ({ branch, reason }) => `${branch}: ${reason}`,
   'branch.dropped': ({ branch }) => branch,
   'run.applied': nothing,
-  'visitor.acted': nothing,
+  'visitor.acted': describeAct,
   'timeout.drained': nothing,
   'trash.deleted': nothing,
   'run.forgotten': nothing,

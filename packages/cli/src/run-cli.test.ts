@@ -131,6 +131,19 @@ describe('the command line', () => {
     expect((await caisson(['--help'])).code).toBe(0);
   });
 
+  it('takes what every command understands also in front of it', async () => {
+    const usual = await caisson(['runs', '-o', 'json', '--no-daemon']);
+    expect(usual).toMatchObject({ code: 0, out: '[]\n' });
+    expect(await caisson(['-o', 'json', '--no-daemon', 'runs'])).toEqual(usual);
+    expect(JSON.parse((await caisson(['--output=json', 'help'])).out)).toHaveProperty('commands');
+  });
+
+  it('warns about a state folder that does not exist, where nothing would be found', async () => {
+    const { code, err } = await caisson(['runs', '--state-dir', join(folder, 'nope')]);
+    expect([code, err]).toEqual([0, `warning: there is no folder ${join(folder, 'nope')}\n`]);
+    expect((await caisson(['runs'])).err).toBe('');
+  });
+
   it('says what was probably meant', async () => {
     expect((await caisson(['docotr'])).err).toBe(
       'error: There is no command "docotr". Did you mean "caisson doctor"?\n',

@@ -1,4 +1,5 @@
 import { describeUnknownVariable, findUnknownVariables, readHostEnvironment } from '@caisson/engine';
+import { withCommandFirst } from './choose-bundle.ts';
 import type { CommandRow } from './command.ts';
 import { goWithoutDaemon } from './daemon-choice.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
@@ -7,10 +8,11 @@ import { findGroup, matchCommand, parseCommandLine } from './parse-command-line.
 
 /** Carries out one command line and resolves to the exit code. Never rejects: errors are printed. */
 export async function runCli(
-  args: readonly string[],
+  words: readonly string[],
   rows: readonly CommandRow[],
   streams: OutputStreams,
 ): Promise<ExitCode> {
+  const args = withCommandFirst(words);
   const env = readHostEnvironment();
   const output = createOutput(findFormat(args), streams, env);
   try {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   createCaisson,
   describeMisnamedConfig,
@@ -88,7 +89,12 @@ export async function withCaissonToRead<T>(
 ): Promise<T> {
   const onUnsettled = (error: Error): void =>
     output.note(`warning: what a dead process left could not be settled: ${error.message}`);
-  return await use(stateDir, { onUnsettled, onUnread: warnUnread(output), ...notices(output) }, work);
+  const look = async (caisson: Caisson): Promise<T> => {
+    const folder = caisson.config.stateDir;
+    if (stateDir !== undefined && !existsSync(folder)) output.note(`warning: there is no folder ${folder}`);
+    return await work(caisson);
+  };
+  return await use(stateDir, { onUnsettled, onUnread: warnUnread(output), ...notices(output) }, look);
 }
 
 /** The same for a command that steers or stops work that is there: a configuration that is not valid does not hinder it. */
@@ -97,7 +103,7 @@ export async function withCaissonToSteer<T>(
   output: Output,
   work: (caisson: Caisson) => Promise<T>,
 ): Promise<T> {
-  return await use(stateDir, { onUnread: warnUnread(output) }, work);
+  return await use(stateDir, { onUnread: warnUnread(output) }, work, output);
 }
 
 /** A configuration that is not valid: what has the problem counts as absent in this process. */

@@ -23,6 +23,8 @@ export const StoredToken = z.object({
   digest: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
   /** Of a session: no rotation leads beyond it. */
   endsAt: z.optional(Timestamp),
+  /** The id of the session that this one was rotated from. */
+  replaces: z.optional(z.string()),
 });
 export type StoredToken = z.infer<typeof StoredToken>;
 

@@ -10,7 +10,8 @@ const REQUEST = {
 } as unknown as Call;
 
 /** Keeps answers; the first `failures` of them cannot be written. */
-function openKept(failures: number) {
+function openKept(failures: number, drops = true) {
+  const warnings: string[] = [];
   const taken = new Map<string, unknown>();
   const kept: ApiHost['kept'] = {
     async begin(key) {
@@ -22,11 +23,20 @@ function openKept(failures: number) {
       if (failures-- > 0) throw new Error('the disk is full');
       taken.set(key, answer);
     },
-    drop: async (key) => void taken.delete(key),
+    async drop(key) {
+      if (!drops) throw new Error('the disk is full');
+      taken.delete(key);
+    },
   };
   const ask = (work: () => Promise<unknown>) =>
-    answerOnce(REQUEST, { host: { kept } as ApiHost, entrance: {} as Entrance }, 'send', {}, work);
-  return { ask, taken };
+    answerOnce(
+      REQUEST,
+      { host: { kept, warn: (message) => void warnings.push(message) } as ApiHost, entrance: {} as Entrance },
+      'send',
+      {},
+      work,
+    );
+  return { ask, taken, warnings };
 }
 
 test('what was done stays done where its answer cannot be kept', async () => {
@@ -42,4 +52,10 @@ test('what failed may be asked for again with its key', async () => {
   const { ask } = openKept(0);
   await expect(ask(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await ask(() => Promise.resolve('yes'))).toBe('yes');
+});
+
+test('an error is the answer also where its key cannot be given back', async () => {
+  const { ask, warnings } = openKept(0, false);
+  await expect(ask(() => Promise.reject(new Error('no such run')))).rejects.toThrow('no such run');
+  expect(warnings).toEqual(['the idempotency key of a request that failed stays taken: the disk is full']);
 });

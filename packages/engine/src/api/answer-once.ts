@@ -39,11 +39,20 @@ export async function answerOnce(
   return answer;
 }
 
-async function doOrDrop({ kept }: ApiHost, key: string, work: () => Promise<unknown>): Promise<unknown> {
+/** A repeat is refused for a day: it cannot know whether this was done. */
+function describeKept(failure: unknown): string {
+  return `the idempotency key of a request that failed stays taken: ${(failure as Error).message}`;
+}
+
+async function doOrDrop(
+  { kept, warn }: ApiHost,
+  key: string,
+  work: () => Promise<unknown>,
+): Promise<unknown> {
   try {
     return (await work()) ?? null;
   } catch (error) {
-    await kept.drop(key);
+    await kept.drop(key).catch((failure: unknown) => warn(describeKept(failure)));
     throw error;
   }
 }

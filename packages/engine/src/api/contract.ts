@@ -34,6 +34,8 @@ export interface ApiHost {
   readonly bytes: RunBytes;
   /** Answers to requests with an idempotency key. */
   readonly kept: KeptAnswers;
+  /** Reports what concerns no caller. */
+  warn(message: string): void;
 }
 
 /** What a run left, found by its name. */

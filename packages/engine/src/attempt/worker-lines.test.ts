@@ -14,6 +14,8 @@ const ATTEMPT = { runId: 'run_00000000000000000001', attempt: 1 };
 const at = '2026-01-01T00:00:00.000Z';
 const denial = { layer: 'gate', what: 'rm -rf /' } as const;
 
+const KNOWN = { model: 'some-model', cost: costOf };
+
 function open() {
   const ledger = createMemoryLedger();
   const record = createRecorder({ ledger, clock: systemClock }).of(ATTEMPT.runId);
@@ -34,7 +36,7 @@ test('only the declared fields of a line are recorded, at any depth', async () =
     { kind: 'policy.denied', seq: 2, at, denial: { layer: 'moon', what: 'x' } },
     { kind: 'painted', seq: 3, at, colour: 'red' },
   );
-  await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
+  await keepLeftLines(record, ATTEMPT, file, ledger.read(), KNOWN);
   await record.flush();
   expect(ledger.read().map(({ type, data }) => ({ type, data }))).toEqual([
     { type: 'policy.denied', data: { denial } },
@@ -46,14 +48,14 @@ test('a line that was recorded as it came is not recorded again from the file', 
   const line = { kind: 'warning', seq: 1, at, source: 'agent', message: 'odd' } as const;
   passOn(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line, { cost: costOf });
   write(line, { ...line, seq: 2 });
-  await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
+  await keepLeftLines(record, ATTEMPT, file, ledger.read(), KNOWN);
   await record.flush();
   expect(ledger.read().map(({ id }) => id)).toEqual([1, 2].map((seq) => `line:${ATTEMPT.runId}.1.${seq}`));
 });
 
 test('a worker that wrote no line leaves nothing to record', async () => {
   const { ledger, record, file } = open();
-  await keepLeftLines(record, ATTEMPT, `${file}.none`, [], costOf);
+  await keepLeftLines(record, ATTEMPT, `${file}.none`, [], KNOWN);
   expect(ledger.read()).toEqual([]);
 });
 
@@ -68,7 +70,7 @@ test('of the work of an attempt 2,000 events are recorded, 500 of them for the c
   for (let calls = 0; calls < 499; calls += 1) work.keep('model.called', SAMPLE_DATA['model.called']);
   await record.flush();
   for (let times = 0; times < 2; times += 1) {
-    await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
+    await keepLeftLines(record, ATTEMPT, file, ledger.read(), KNOWN);
     await record.flush();
     const kept = ledger.read();
     expect(kept.filter(({ type }) => type !== 'work.gap').length).toBe(1999);
@@ -86,6 +88,10 @@ test('what an agent said of its own use is known where no answer of its model pa
     { ...line, seq: 2, tokensIn: 9, tokensOut: 2, turns: 2 },
     { ...line, seq: 3, turns: 3 },
   );
-  const left = await keepLeftLines(record, ATTEMPT, file, ledger.read(), costOf);
-  expect(left).toMatchObject({ seen: null, reported: { inputTokens: 9, outputTokens: 2 }, turns: 3 });
+  const left = await keepLeftLines(record, ATTEMPT, file, ledger.read(), KNOWN);
+  expect(left).toMatchObject({
+    seen: null,
+    reported: { models: ['some-model'], inputTokens: 9, outputTokens: 2 },
+    turns: 3,
+  });
 });

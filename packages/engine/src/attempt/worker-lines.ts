@@ -107,19 +107,23 @@ export async function keepLeftLines(
   attempt: Attempt,
   eventsFile: string,
   events: readonly StoredEvent[],
-  cost: Budget['cost'],
+  { model, cost }: { readonly model: string; readonly cost: Budget['cost'] },
 ): Promise<LeftCounts> {
   const work = createWorkRecord(record, attempt, findRecordedWork(events, attempt));
-  const left = await countLeftLines(eventsFile, (line) =>
+  const left = await countLeftLines(eventsFile, model, (line) =>
     passOn(record, work, attempt, line, { cost, isPast: true }),
   );
   work.close();
   return left;
 }
 
-/** Reads the file of a worker, and records nothing. A worker that wrote none has no counts. */
+/**
+ * Reads the file of a worker, and records nothing. A worker that wrote none has no counts. `model` is the one that was asked
+ * for: the agent's own figure may name none.
+ */
 export async function countLeftLines(
   eventsFile: string,
+  model: string,
   onLine: (line: WorkerLine) => void = () => undefined,
 ): Promise<LeftCounts> {
   let left: LeftCounts = { seen: null, turns: 0, toolCalls: 0 };
@@ -128,7 +132,7 @@ export async function countLeftLines(
     onHeader: () => undefined,
     onLine(line) {
       if (line.kind === 'model.usage') left = { ...left, seen: line.usage };
-      if (line.kind === 'progress') left = withProgress(left, line);
+      if (line.kind === 'progress') left = withProgress(left, line, model);
       onLine(line);
     },
     onMalformed: () => undefined, // its last line may have been cut off
@@ -141,17 +145,17 @@ export async function countLeftLines(
   return left;
 }
 
-function withProgress(left: LeftCounts, line: LineOf<'progress'>): LeftCounts {
+function withProgress(left: LeftCounts, line: LineOf<'progress'>, model: string): LeftCounts {
   return {
     ...left,
-    ...definedOnly({ reported: usageOfLine(line) }),
+    ...definedOnly({ reported: usageOfLine(line, model) }),
     turns: Math.max(left.turns, line.turns ?? 0),
     toolCalls: Math.max(left.toolCalls, line.toolCalls ?? 0),
   };
 }
 
 /** What the agent itself says that it has used so far; undefined where the line does not say it. */
-export function usageOfLine(line: LineOf<'progress'>, model = ''): Usage | undefined {
+export function usageOfLine(line: LineOf<'progress'>, model: string): Usage | undefined {
   if (line.tokensIn === undefined) return undefined;
   const known = line.model ?? model;
   return {

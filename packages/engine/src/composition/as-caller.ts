@@ -2,6 +2,7 @@
  * The engine as a process sees it: with its folder, its PATH and its variables. Of a daemon's engine every caller has a
  * view of its own, in memory and for as long as its run is under way.
  */
+import { existsSync } from 'node:fs';
 import type { Clock } from '@caisson/ground';
 import { BusTopic, type Caller } from '@caisson/protocol';
 import type { DispatchRooms } from '../admission/index.ts';
@@ -52,6 +53,10 @@ export function openSecrets(view: {
   });
 }
 
+function refuseOther(here: string, served: string): OtherProjectError {
+  return new OtherProjectError(here, served, existsSync(served));
+}
+
 /**
  * What the files of the configuration say now, for this caller, counts for its runs. Files that are not valid keep it from
  * starting work, and from nothing else.
@@ -66,7 +71,7 @@ export async function seeAsCaller(
   );
   const config = live.current;
   if (config.projectRoot !== engine.config.projectRoot)
-    throw new OtherProjectError(config.projectRoot, engine.config.projectRoot);
+    throw refuseOther(config.projectRoot, engine.config.projectRoot);
   const secrets = openSecrets({ ...engine, config, env });
   const rooms: DispatchRooms = {
     ...engine.rooms,

@@ -1,5 +1,6 @@
 /** A project that is open in this process. */
 import { readFile } from 'node:fs/promises';
+import { BusTopic } from '@caisson/protocol';
 import type { ApiHost } from '../api/index.ts';
 import { bundlePath } from './bundle-path.ts';
 import { seeAsCaller } from './as-caller.ts';
@@ -49,6 +50,7 @@ export async function openHere({ cwd, bus, live }: Opening, options: CaissonOpti
     readDescription: () => readFile(bundlePath('openapi.json'), 'utf8'),
     bytes: createRunBytes(engine),
     kept: createKeptAnswers(engine),
+    warn: (message) => void engine.bus.emit(BusTopic.WARNING, { source: 'daemon', message }),
   };
 }
 

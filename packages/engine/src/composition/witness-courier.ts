@@ -50,10 +50,10 @@ export function isAddress(witness: string): boolean {
 
 /** How many seals an address has not accepted yet. */
 export function countUnsent(witness: string, ledger: Ledger): number {
-  const after = findAccepted(witness, ledger);
+  const isAccepted = findAccepted(witness, ledger);
   let count = 0;
-  for (const { seal } of walkBack(ledger)) {
-    if ((seal.chain?.number ?? 0) <= after) break;
+  for (const recorded of walkBack(ledger)) {
+    if (isAccepted(recorded)) break;
     count += 1;
   }
   return count;
@@ -158,14 +158,14 @@ async function sendUnsent(url: string, ledger: Ledger, signal: AbortSignal): Pro
 }
 
 function listUnsent(url: string, ledger: Ledger): RecordedSeal[] {
-  const after = findAccepted(url, ledger);
-  return listNewestSeals(ledger, null, ({ seal }) => (seal.chain?.number ?? 0) <= after);
+  return listNewestSeals(ledger, null, findAccepted(url, ledger));
 }
 
-/** The number of the last seal that the address has accepted. */
-function findAccepted(url: string, ledger: Ledger): number {
+/** By the number of the last seal that the address has accepted: then it has those before it, too. */
+function findAccepted(url: string, ledger: Ledger): (recorded: RecordedSeal) => boolean {
   const sent = ledger.kv.get('witness', cursorOf(url));
-  return typeof sent === 'number' ? sent : 0;
+  const last = typeof sent === 'number' ? sent : 0;
+  return ({ seal }) => (seal.chain?.number ?? 0) <= last;
 }
 
 function cursorOf(url: string): string {

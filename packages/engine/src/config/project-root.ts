@@ -184,7 +184,7 @@ function refuseState(state: string): ProjectRefusedError {
     `${state} looks like a state folder, and Caisson did not make it here for this user.`,
     state,
     {
-      remedy: `Remove it, or name another with --state-dir. If it is yours from before, adopt it: caisson trust, in ${dirname(state)}.`,
+      remedy: `Remove it, or name another with --state-dir. If it is yours from before, adopt it: caisson trust (--yes without a terminal), in ${dirname(state)}.`,
       way: { kind: 'adopt', stateDir: state },
     },
   );

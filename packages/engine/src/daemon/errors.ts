@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { CaissonError, type DaemonIdentity } from '@caisson/protocol';
 
 /** Another process serves the project. */
@@ -10,8 +9,8 @@ export class DaemonRunsError extends CaissonError {
 export class OtherProjectError extends CaissonError {
   readonly code = 'OTHER_PROJECT';
 
-  constructor(here: string, served: string) {
-    const isThere = existsSync(served);
+  /** `isThere`: the place that it serves still exists. */
+  constructor(here: string, served: string, isThere: boolean) {
     super(
       isThere
         ? `${here} belongs to another project than ${served}, which the daemon of this state folder serves`

@@ -11,7 +11,7 @@
  * F5  Beyond the loopback address there is only TLS, and without a certificate nothing. No project's file opens a port.
  * F6  On the loopback address only programs of this account are answered, whatever they show: a port of ours can be another
  *     account's once we are gone, and what was sent there is worth nothing here.
- * F7  A session of a page ends with the listening that a person ended, and seven days after its link was used.
+ * F7  A session of a page ends with the listening that a person ended, also one that is being made, and seven days after its link was used.
  */
 import type { Scope, TokenView } from '@caisson/protocol';
 

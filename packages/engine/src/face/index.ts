@@ -13,4 +13,4 @@ export {
 export { createOpenAnswers } from './open-answers.ts';
 export { readPages } from './pages.ts';
 export { allows, scopeOfCall, scopeOfPath } from './scopes.ts';
-export { createTokens, type Tokens } from './tokens.ts';
+export { createTokens, type TokenOrder, type Tokens } from './tokens.ts';

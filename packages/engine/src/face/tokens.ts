@@ -25,45 +25,57 @@ export interface TokenOrder {
 
 export interface Tokens {
   create(order: TokenOrder): Promise<NewToken>;
+  /** Makes another session in place of this one, or nothing: null when that one cannot be used any more. */
+  rotate(id: string, order: TokenOrder): Promise<NewToken | null>;
   list(): TokenView[];
-  /** False when there is none. */
+  /** False when there is none. The session that it was rotated to meanwhile ends, too. */
   revoke(id: string): Promise<boolean>;
-  /** The sessions of all pages. */
-  endSessions(): void;
+  /** The sessions of all pages, also those that are being made (F7). */
+  endSessions(): Promise<void>;
   /** Whose token it is; null when it is none of ours, or has expired. */
   check(token: string): Visitor | null;
   /** Whether the token of this id can be used now. */
   isGood(id: string): boolean;
 }
 
-export function createTokens({ kv, whenFree }: Pick<Ledger, 'kv' | 'whenFree'>, clock: Clock): Tokens {
+export function createTokens(
+  { kv, alone, whenFree }: Pick<Ledger, 'kv' | 'alone' | 'whenFree'>,
+  clock: Clock,
+): Tokens {
   const read = (id: string): StoredToken | null => z.safeParse(StoredToken, kv.get(SPACE, id)).data ?? null;
   const isOver = ({ expiresAt }: StoredToken): boolean =>
     expiresAt !== null && Date.parse(expiresAt) <= clock.wallMs();
-  const dropOld = (): void => {
-    for (const { key } of kv.list(SPACE)) {
-      const stored = read(key);
-      if (stored === null || isOver(stored)) kv.delete(SPACE, key);
-    }
+  const isGood = (id: string): boolean => {
+    const stored = read(id);
+    return stored !== null && !isOver(stored);
   };
+  /** Deletes and returns whether there were any. */
+  const drop = (isMeant: (stored: StoredToken | null, id: string) => boolean): boolean => {
+    const meant = kv.list(SPACE).filter(({ key }) => isMeant(read(key), key));
+    for (const { key } of meant) kv.delete(SPACE, key);
+    return meant.length > 0;
+  };
+  const dropOld = (): boolean => drop((stored) => stored === null || isOver(stored));
+  /** In the order of the calls, each as a whole: what is made before `endSessions` ends with it. */
+  const inTurn = <T>(work: () => T): Promise<T> => whenFree(() => alone(work));
   return {
-    async create({ name, scopes, expiresInMs, kind, endsAt }) {
-      const id = randomBytes(ID_BYTES).toString('hex');
-      const secret = randomBytes(SECRET_BYTES).toString('base64url');
-      const view = {
-        id,
-        name,
-        kind,
-        scopes: [...scopes],
-        createdAt: clock.now().toISOString(),
-        expiresAt: expiresInMs === null ? null : new Date(clock.wallMs() + expiresInMs).toISOString(),
-      };
-      const stored = { ...view, ...definedOnly({ endsAt }), digest: digest(secret).toString('hex') };
-      await whenFree(() => {
+    async create(order) {
+      const { stored, shown } = makeToken(order, clock);
+      await inTurn(() => {
         dropOld();
-        kv.set(SPACE, id, stored satisfies StoredToken);
+        kv.set(SPACE, stored.id, stored);
       });
-      return { ...view, token: `cai_${id}_${secret}` };
+      return shown;
+    },
+    rotate(id, order) {
+      const { stored, shown } = makeToken(order, clock);
+      return inTurn(() => {
+        if (!isGood(id)) return null;
+        dropOld();
+        kv.delete(SPACE, id);
+        kv.set(SPACE, stored.id, { ...stored, replaces: id } satisfies StoredToken);
+        return shown;
+      });
     },
     list: () =>
       kv
@@ -72,14 +84,9 @@ export function createTokens({ kv, whenFree }: Pick<Ledger, 'kv' | 'whenFree'>, 
         .filter((stored) => !isOver(stored))
         .map((stored) => z.parse(TokenView, stored))
         .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
-    revoke: (id) => whenFree(() => kv.delete(SPACE, id)),
-    endSessions() {
-      for (const { key } of kv.list(SPACE)) if (read(key)?.kind === 'session') kv.delete(SPACE, key);
-    },
-    isGood(id) {
-      const stored = read(id);
-      return stored !== null && !isOver(stored);
-    },
+    revoke: (id) => inTurn(() => drop((stored, key) => key === id || stored?.replaces === id)),
+    endSessions: () => inTurn(() => void drop((stored) => stored?.kind === 'session')),
+    isGood,
     check(token) {
       const [, id = '', secret = ''] = FORM.exec(token) ?? [];
       const stored = id === '' ? null : read(id);
@@ -89,6 +96,26 @@ export function createTokens({ kv, whenFree }: Pick<Ledger, 'kv' | 'whenFree'>, 
       const { name, kind, scopes, expiresAt, endsAt } = stored;
       return { id, name, kind, scopes, expiresAt, ...definedOnly({ endsAt }) };
     },
+  };
+}
+
+function makeToken(
+  { name, scopes, expiresInMs, kind, endsAt }: TokenOrder,
+  clock: Clock,
+): { readonly stored: StoredToken; readonly shown: NewToken } {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const view = {
+    id,
+    name,
+    kind,
+    scopes: [...scopes],
+    createdAt: clock.now().toISOString(),
+    expiresAt: expiresInMs === null ? null : new Date(clock.wallMs() + expiresInMs).toISOString(),
+  };
+  return {
+    stored: { ...view, ...definedOnly({ endsAt }), digest: digest(secret).toString('hex') },
+    shown: { ...view, token: `cai_${id}_${secret}` },
   };
 }
 

@@ -103,19 +103,23 @@ export function createDaemonFace({ engine, host, mcp, answerControl, warn }: Fac
     renew: () => (open === null ? null : renewCertificate(open, api, warn)),
     close: (forgets) =>
       inTurn(async () => {
-        if (forgets && ledger.isThere()) forget(engine, remembered());
         const before = open;
         open = null;
         await before?.server.close();
+        // After it: then nothing can ask for a session any more.
+        if (forgets && ledger.isThere()) await forget(engine, remembered());
       }),
   };
 }
 
 /** The next daemon does not listen by itself, and no page of before is signed in there (F7). */
-function forget({ ledger, clock }: Engine, last: z.infer<typeof Remembered> | undefined): void {
+async function forget(
+  { ledger, clock }: Engine,
+  last: z.infer<typeof Remembered> | undefined,
+): Promise<void> {
   if (last === undefined) return;
-  ledger.kv.set(...REMEMBERED, { ...last, isOpen: false });
-  createTokens(ledger, clock).endSessions();
+  await createTokens(ledger, clock).endSessions();
+  await ledger.whenFree(() => ledger.kv.set(...REMEMBERED, { ...last, isOpen: false }));
 }
 
 interface OpenPlace extends Required<ListenPlace> {

@@ -51,7 +51,7 @@ export async function examineAgents(config: ResolvedConfig, cwd: string): Promis
     ),
   );
   const refusal = usual.refusal === null ? null : describeRefusal(usual.refusal);
-  return { usual: { ...reportUsual(usual, agents), refusal }, agents };
+  return { usual: { ...reportUsual(config, usual, agents), refusal }, agents };
 }
 
 /** Where `discovery` finds a program, or a person named the runtime. */
@@ -83,10 +83,19 @@ function openPreviewRooms(config: ResolvedConfig, env: ReturnType<typeof readHos
 
 type Preview = Awaited<ReturnType<typeof previewRun>>;
 
-function reportUsual(usual: Preview, agents: readonly AgentReport[]): ProbeReport {
+function reportUsual(
+  { trust }: Pick<ResolvedConfig, 'trust'>,
+  usual: Preview,
+  agents: readonly AgentReport[],
+): ProbeReport {
   const { refusal } = usual;
-  if (refusal === null && 'runtime' in usual)
-    return { id: 'agents', verdict: 'ok', detail: `caisson run "…" starts ${usual.runtime.name}` };
+  if (refusal === null && 'runtime' in usual) {
+    const starts = `starts ${usual.runtime.name}`;
+    if (trust.kind !== 'required')
+      return { id: 'agents', verdict: 'ok', detail: `caisson run "…" ${starts}` };
+    const detail = `caisson run "…" is refused until you agree to what the project asks for; without that it ${starts}`;
+    return { id: 'agents', verdict: 'warn', detail, remedy: 'caisson trust shows it, and asks you.' };
+  }
   const ready = agents.filter(({ agent }) => agent.refusal === null).map(({ agent }) => agent.runtime);
   const others = ready.length === 0 ? '' : `; ready with --runtime: ${ready.join(', ')}`;
   const remedy =

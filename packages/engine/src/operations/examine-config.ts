@@ -51,7 +51,9 @@ function reportUsable(
   const files = [config.file, config.userFile].filter((file) => file !== null);
   const usable = files.length === 0 ? 'no caisson.yaml; defaults apply' : `${files.join(' and ')} valid`;
   const isTrustMissing = config.trust.kind === 'required';
-  const missing = isTrustMissing ? ['what the project asks for has no effect until you agree'] : [];
+  const missing = isTrustMissing
+    ? ['what the project asks for has no effect, and runs are refused, until you agree']
+    : [];
   const detail = [usable, ...missing, ...(ignored.length === 0 ? [] : [ignored.join(' ')])].join('; ');
   if (!isTrustMissing && ignored.length === 0) return { id: ID, verdict: 'ok', detail };
   const remedy = isTrustMissing ? 'caisson trust shows it.' : 'Rename, unset or remove what is not intended.';

@@ -1,4 +1,5 @@
 /** `up --replace`: ends the daemon of the project for the next one, if that could start and understands its workers. */
+import { existsSync } from 'node:fs';
 import { sendSignal } from '@caisson/ground';
 import { ADOPTION_VERSION, type DaemonIdentity } from '@caisson/protocol';
 import { loadConfig, requireTrust } from '../composition/trusted-config.ts';
@@ -8,6 +9,7 @@ import {
   describeDaemon,
   isProcessOf,
   OtherDaemonError,
+  OtherProjectError,
 } from '../daemon/index.ts';
 import { requireSafeListening } from '../face/index.ts';
 import {
@@ -43,6 +45,7 @@ export async function endForNext(place: DaemonPlace = {}): Promise<ReplacedDaemo
   requireSafeListening(config.api);
   const standing = await findDaemonOf(config);
   if (standing.kind === 'none') return null;
+  if (standing.kind === 'answers') demandSameProject(config.projectRoot, standing.status.projectRoot);
   const identity = standing.kind === 'answers' ? standing.status : standing.identity;
   const workers = workersOf(standing);
   demandUnderstood(workers);
@@ -83,6 +86,11 @@ type Present = Exclude<DaemonStanding, { kind: 'none' }>;
 
 function workersOf(standing: Present): DaemonWorkers {
   return standing.kind === 'answers' ? toWorkers(standing.status) : standing.workers;
+}
+
+/** A project that was moved is served where it is now; another one that is where it was keeps its daemon. */
+function demandSameProject(here: string, served: string): void {
+  if (served !== here && existsSync(served)) throw new OtherProjectError(here, served, true);
 }
 
 function demandUnderstood({ running, adoptionVersions }: DaemonWorkers): void {

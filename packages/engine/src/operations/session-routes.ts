@@ -1,9 +1,9 @@
 /** A page signs in with the code of its link, changes its token, and signs out. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '@caisson/ground';
-import type { Scope } from '@caisson/protocol';
+import type { NewToken, Scope } from '@caisson/protocol';
 import { sendProblem } from '../api/index.ts';
-import type { Guard, Links, Tokens, Visitor } from '../face/index.ts';
+import type { Guard, Links, TokenOrder, Tokens, Visitor } from '../face/index.ts';
 import { VisitRefusedError } from '../platform/index.ts';
 
 const SESSION_MS = 12 * 3_600_000;
@@ -27,20 +27,14 @@ export type AnswerSession = (
 ) => void;
 
 export function createSessionRoutes({ tokens, links, guard, clock }: SessionRooms): AnswerSession {
-  const begin = async (scopes: readonly Scope[], name: string, endsAt = findEnd(clock)): Promise<object> => {
+  const orderOf = (scopes: readonly Scope[], name: string, endsAt = findEnd(clock)): TokenOrder => {
     const leftMs = Math.max(0, Date.parse(endsAt) - clock.wallMs());
-    const { token, id, expiresAt } = await tokens.create({
-      name,
-      scopes,
-      expiresInMs: Math.min(SESSION_MS, leftMs),
-      kind: 'session',
-      endsAt,
-    });
-    return { token, id, scopes, expiresAt };
+    return { name, scopes, expiresInMs: Math.min(SESSION_MS, leftMs), kind: 'session', endsAt };
   };
   const exchange = async (request: IncomingMessage): Promise<object> => {
     const { link } = (await readJson(request)) as { link?: unknown };
-    if (typeof link === 'string' && links.use(link)) return await begin(OWNER, 'dashboard');
+    if (typeof link === 'string' && links.use(link))
+      return toAnswer(await tokens.create(orderOf(OWNER, 'dashboard')));
     guard.countFailure();
     throw new VisitRefusedError(
       401,
@@ -58,9 +52,9 @@ export function createSessionRoutes({ tokens, links, guard, clock }: SessionRoom
     if (route !== 'POST /v1/session/rotation')
       throw new VisitRefusedError(404, 'USAGE', `there is no ${route}`);
     if (kind !== 'session') throw refuseRotation();
-    const next = await begin(scopes, name, endsAt);
-    await tokens.revoke(id);
-    return next;
+    const next = await tokens.rotate(id, orderOf(scopes, name, endsAt));
+    if (next === null) throw refuseEnded();
+    return toAnswer(next);
   };
   return (request, response, visitor) =>
     void answer(request, visitor).then(
@@ -70,6 +64,10 @@ export function createSessionRoutes({ tokens, links, guard, clock }: SessionRoom
       },
       (error: unknown) => sendProblem(response, error),
     );
+}
+
+function toAnswer({ token, id, scopes, expiresAt }: NewToken): object {
+  return { token, id, scopes, expiresAt };
 }
 
 function findEnd(clock: Clock): string {
@@ -83,6 +81,16 @@ function refuseRotation(): VisitRefusedError {
     'SCOPE_MISSING',
     'only the session of a page is rotated; a token stays as it was made',
     'caisson tokens create makes another one.',
+  );
+}
+
+/** It was rotated or ended while this request waited. */
+function refuseEnded(): VisitRefusedError {
+  return new VisitRefusedError(
+    401,
+    'NOT_SIGNED_IN',
+    'this session has ended',
+    'caisson ui opens a page that is signed in.',
   );
 }
 

@@ -63,7 +63,7 @@ function refuseSecond(
   { projectRoot }: Pick<ResolvedConfig, 'projectRoot'>,
 ): DaemonRunsError | OtherProjectError {
   const { phase = 'serving', projectRoot: served = projectRoot } = daemon;
-  if (served !== projectRoot) return new OtherProjectError(projectRoot, served);
+  if (served !== projectRoot) return new OtherProjectError(projectRoot, served, existsSync(served));
   const isServing = phase === 'serving';
   const what = isServing ? 'serves this project already' : 'of this project is going down';
   return new DaemonRunsError(`a daemon ${what} (${describeDaemon(daemon)})`, {

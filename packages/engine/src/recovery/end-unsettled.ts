@@ -53,9 +53,10 @@ async function countUsed(
   attempt: number,
   durationMs: number,
 ): Promise<Pick<DataOf<'dispatch.failed'>, 'usage' | 'costUsd' | 'total'>> {
-  const left = await countLeftLines(attemptPaths(rooms.settings.stateDir, runId, attempt).events);
+  const model = requestedModel(rooms, runId);
+  const left = await countLeftLines(attemptPaths(rooms.settings.stateDir, runId, attempt).events, model);
   const usage = countLeftUsage(rooms, runId, left, undefined);
-  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
+  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, model);
   const ended = { usage, costUsd, durationMs };
   return definedOnly({ usage, costUsd, total: sumAttempts(rooms, runId, ended) });
 }

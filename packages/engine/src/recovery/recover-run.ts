@@ -32,6 +32,7 @@ import {
   removeAttemptFolders,
   WAIT_SOURCE,
   keepLeftLines,
+  requestedModel,
   type LeftCounts,
 } from '../attempt/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
@@ -63,7 +64,7 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   let launched: Launched | undefined;
   try {
     launched = lastLaunched(events);
-    if (launched === undefined || isEnded(events, launched.attempt))
+    if (launched === undefined || has('attempt.ended', events, launched.attempt))
       await endUnlaunched(rooms, record, { ...left, mayPass }, events);
     else await recoverAttempt(rooms, record, { ...left, launched, mayPass }, events);
   } catch (error) {
@@ -120,7 +121,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     return;
   }
   await finishSettled(rooms, record, remains, { isLate: true });
-  if (isEnded(events, launched.attempt)) recordNothingLeft(record, remains, ended?.data.branch);
+  if (has('attempt.ended', events, launched.attempt)) recordNothingLeft(record, remains, ended?.data.branch);
 }
 
 /**
@@ -158,7 +159,8 @@ async function recoverAttempt(
   const place = { runId: launched.runId ?? '', attempt, isForBranch: isForBranch(events) };
   recordProcessesEnded(record, place, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched, events);
-  const left = await keepLeftLines(record, remains, remains.paths.events, events, rooms.budget.cost);
+  const known = { model: requestedModel(rooms, remains.runId), cost: rooms.budget.cost };
+  const left = await keepLeftLines(record, remains, remains.paths.events, events, known);
   const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
@@ -220,12 +222,8 @@ function nextAttempt(events: readonly StoredEvent[]): number {
   return (events.findLast((event) => event.type === 'attempt.ended')?.attempt ?? 0) + 1;
 }
 
-function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
-  return events.some((event) => event.type === 'attempt.ended' && event.attempt === attempt);
-}
-
-function hasStarted(events: readonly StoredEvent[], attempt: number): boolean {
-  return events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt);
+function has(type: StoredEvent['type'], events: readonly StoredEvent[], attempt: number): boolean {
+  return events.some((event) => event.type === type && event.attempt === attempt);
 }
 
 /** What the dead host had waited for, if it had noted that. */
@@ -236,7 +234,7 @@ function findWait(events: readonly StoredEvent[], attempt: number): string {
 }
 
 function whenLost({ attempt, data: { adoption } }: Launched, events: readonly StoredEvent[]): string {
-  if (!hasStarted(events, attempt)) return 'before the agent was started';
+  if (!has('dispatch.started', events, attempt)) return 'before the agent was started';
   const waited =
     adoption &&
     `; a worker waits at most ${formatDuration(adoption.withinMs)} for a daemon (limits.adoptWithin)`;

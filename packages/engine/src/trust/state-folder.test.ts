@@ -118,6 +118,7 @@ test('a copy of one of ours is not ours until it is adopted, and then does not s
   expect(inspectStateFolder(copy)).toMatchObject({
     kind: 'adoptable',
     detail: expect.stringContaining(`a copy of ${place.stateDir}`) as string,
+    remedy: expect.stringContaining('or caisson trust --yes') as string,
   });
   adoptStateFolder(copy);
   expect(openStateFolder(copy).id).not.toBe(id);

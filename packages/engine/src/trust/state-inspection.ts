@@ -85,7 +85,7 @@ function inspectFolder(path: string, stats: Stats, { folders }: StatePlace): Ins
         ? `the state folder ${path} is a copy of ${marked.of}, or was restored.`
         : `the state folder ${path} was not made here by this user's Caisson, or by an earlier version.`,
     remedy:
-      'If it is yours, adopt it: caisson trust. Otherwise remove it, or choose another with --state-dir.',
+      'If it is yours, adopt it: caisson trust, which asks at a terminal, or caisson trust --yes. Otherwise remove it, or choose another with --state-dir.',
   };
 }
 
