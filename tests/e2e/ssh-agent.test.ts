@@ -1,57 +1,10 @@
 /** The signing key in a real ssh-agent: the engine's user never has it, and no other key steps in for it. */
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ListedKey } from '@caisson/engine';
-import { createProject, until, type Project } from './project.ts';
-
-interface Agent {
-  readonly socket: string;
-  /** Makes a key and gives it to the agent; returns its fingerprint. */
-  add(comment: string, type?: string): string;
-  remove(comment: string): void;
-  lock(isLocked: boolean): void;
-  stop(): Promise<void>;
-}
-
-async function startAgent(): Promise<Agent> {
-  const folder = mkdtempSync(join(tmpdir(), 'caisson-agent-'));
-  const socket = join(folder, 'agent.sock');
-  const child = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  });
-  await until('the socket of the agent', () => existsSync(socket));
-  const askpass = join(folder, 'askpass');
-  writeFileSync(askpass, '#!/bin/sh\necho word\n', { mode: 0o700 });
-  const env = { ...process.env, SSH_AUTH_SOCK: socket, SSH_ASKPASS: askpass, SSH_ASKPASS_REQUIRE: 'force' };
-  const call = (program: string, ...args: string[]): string =>
-    execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  return {
-    socket,
-    add(comment, type = 'ed25519') {
-      const file = join(folder, comment);
-      call('ssh-keygen', '-q', '-t', type, '-N', '', '-C', comment, '-f', file);
-      call('ssh-add', '-q', file);
-      rmSync(file); // only the agent has it
-      return call('ssh-keygen', '-l', '-f', `${file}.pub`).split(' ')[1] ?? '';
-    },
-    remove: (comment) => void call('ssh-add', '-q', '-d', join(folder, `${comment}.pub`)),
-    lock: (isLocked) => void call('ssh-add', isLocked ? '-x' : '-X'),
-    async stop() {
-      child.kill();
-      await ended;
-    },
-  };
-}
-
-const keyFile = (project: Project): string =>
-  join(project.env['HOME'] ?? '', '.local/share/caisson/keys/signing-key.pem');
+import { createProject, type Project } from './project.ts';
+import { keyFile, startSigningAgent } from './signing-agent.ts';
 
 async function runDone(project: Project): Promise<{ runId: string; stderr: string }> {
   const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
@@ -63,7 +16,7 @@ it(
   'signs with the only Ed25519 key of the agent, makes no key file, and is verified without the agent',
   { timeout: 60_000 },
   async () => {
-    const agent = await startAgent();
+    const agent = await startSigningAgent();
     agent.add('rsa', 'rsa');
     agent.add('mine');
     const project = createProject({ config: `keys: { signer: 'ssh-agent:${agent.socket}' }\n` });
@@ -91,7 +44,7 @@ it(
   'an agent that is locked or gone leaves the run unsealed with a warning, and it is sealed later',
   { timeout: 60_000 },
   async () => {
-    const agent = await startAgent();
+    const agent = await startSigningAgent();
     agent.add('mine');
     const project = createProject({ config: `keys: { signer: 'ssh-agent:${agent.socket}' }\n` });
     await runDone(project);
@@ -121,7 +74,7 @@ it(
   'of several keys the chosen one signs, and a key that takes the place of the usual one does not',
   { timeout: 60_000 },
   async () => {
-    const agent = await startAgent();
+    const agent = await startSigningAgent();
     agent.add('mine');
     const other = agent.add('other');
     const config = (more: string): string => `keys: { signer: 'ssh-agent:${agent.socket}'${more} }\n`;

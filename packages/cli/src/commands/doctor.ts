@@ -49,10 +49,10 @@ export const command = defineCommand({
   ],
   async run({ options, output }) {
     keepYoungSpaceSmall();
-    const { config, report } = await examineConfig({ flags: { state: options['state-dir'] } });
+    const { config, report, isStateKnown } = await examineConfig({ flags: { state: options['state-dir'] } });
     const { stateDir, folders, runtimes } = config;
     const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
-    const state = examineState(config);
+    const state = examineState(config, { isKnown: isStateKnown });
     const found = [...(await examineHost(host))].map((probe) => (probe.id === state?.id ? state : probe));
     const isOurs = state === null;
     const repaired =
@@ -75,8 +75,9 @@ export const command = defineCommand({
       : [];
     const { usual, agents } = await examineAgents(config, getCurrentFolder());
     const declared = [...(await examineDeclaredAgents(config)), ...(await examineResidents(config))];
+    const isRepaired = options.repair === true && config.unread === undefined;
     const probes = [report, ...found, usual, ...agents, ...declared, ...project].map((probe) =>
-      options.repair === true ? withoutRepair(probe) : probe,
+      isRepaired ? withoutRepair(probe) : probe,
     );
     const all = [...repaired, ...probes];
     const verdict = (['fail', 'warn'] as const).find((one) => all.some((each) => each.verdict === one));

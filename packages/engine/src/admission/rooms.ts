@@ -28,6 +28,8 @@ export interface DispatchSettings {
   readonly defaultMode: Mode;
   readonly ceiling: Mode;
   readonly rules: readonly Record<string, unknown>[];
+  /** False where a file of the configuration was not understood: it may have more rules. */
+  readonly hasAllRules: boolean;
   /** Files that the settings run outside the sandbox (adapters, programs): no agent may change them. */
   readonly hostFiles: readonly string[];
   /** Command lines that the settings run outside the sandbox: `exec:` references. */

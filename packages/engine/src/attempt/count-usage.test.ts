@@ -1,7 +1,7 @@
 import type { ObservedUsage, Usage } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { costOf } from '../budget/index.ts';
-import { countUsage, withPending, type UsageSources } from './count-usage.ts';
+import { countLeftUsage, countUsage, withPending, type UsageSources } from './count-usage.ts';
 
 const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const REPORTED: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
@@ -105,4 +105,17 @@ it('never says that tokens cost 0, also when the agent does and their price is n
   ])
     expect(count({ reported, seen: nameless })).not.toHaveProperty('costUsd');
   expect(count({ reported: { ...REPORTED, costUsd: 0 } })).not.toHaveProperty('costUsd');
+});
+
+it("charges a lost run with no less than the host had counted, whatever the agent's last line says", () => {
+  const rooms = {
+    ledger: { read: () => [] },
+    budget: { cost: costOf, lastUsage: () => REPORTED },
+  } as unknown as Parameters<typeof countLeftUsage>[0];
+  const left = (inputTokens: number): Usage | undefined => {
+    const reported = { ...REPORTED, inputTokens };
+    return countLeftUsage(rooms, 'run_a', { seen: null, turns: 3, toolCalls: 2, reported }, undefined);
+  };
+  expect(left(10)).toEqual(REPORTED);
+  expect(left(2_000_000)).toEqual({ ...REPORTED, inputTokens: 2_000_000 });
 });

@@ -94,8 +94,8 @@ function withoutFalseZero(usage: Usage): Usage {
 }
 
 /**
- * The usage of an attempt whose host died: by the lines of its worker and its result, or else what the host had recorded
- * because of a cap.
+ * The usage of an attempt whose host died: by the lines of its worker and its result. Without a result it is no less than what
+ * the host had recorded because of a cap.
  */
 export function countLeftUsage(
   rooms: Pick<DispatchRooms, 'budget' | 'ledger'>,
@@ -104,12 +104,17 @@ export function countLeftUsage(
   result: Usage | undefined,
 ): Usage | undefined {
   const { budget } = rooms;
-  const reported = result ?? said ?? budget.lastUsage(runId, findEarlierUse(rooms, runId));
+  const reported = result ?? larger(said, budget.lastUsage(runId, findEarlierUse(rooms, runId)));
   if (seen === null) return atLeast(reported);
   // One that has reported no turn by then would have done so at its end.
   const reportsOnce = turns === 0;
   const sources = { reported, turns, toolCalls, seen: withPending(seen), reportsOnce };
   return atLeast(countUsage(sources, budget.cost));
+}
+
+/** A figure that came late may be of a part only. */
+function larger(said: Usage | undefined, recorded: Usage | undefined): Usage | undefined {
+  return said !== undefined && tokensOf(said) >= tokensOf(recorded) ? said : recorded;
 }
 
 /** The model that was asked for; empty if none was. */

@@ -175,18 +175,25 @@ async function keepLate(
   }
 }
 
-/** Judged as the worker would have judged it. */
+/** Judged as the worker would have judged it: by the rules of the run, whatever the files say now. */
 async function judgeLate(
   { settings }: DispatchRooms,
   workspace: AttemptRemains['workspace'],
   tree: string,
 ): Promise<SortedChanges> {
   const { gitDir, baselineTree, mountPath, path, controls } = workspace;
-  const rules = pathRules(settings.rules);
-  const seen = { workspace: workspace.cwd, home: settings.home, mountPath };
+  const { rules, home } = workspace.judging ?? rulesOfNow(settings);
+  const seen = { workspace: workspace.cwd, home, mountPath };
   return await sortChanges({
     ...{ gitDir, mountPath, own: controls, workspace: path, from: baselineTree, to: tree },
     leavesOutAsked: false,
     ruleAgainst: (file) => ruleAgainst(rules, file, seen),
   });
+}
+
+/** For a run that an earlier version started. Rules that could not be read are not "no rules". */
+function rulesOfNow({ rules, home, hasAllRules }: DispatchRooms['settings']) {
+  if (!hasAllRules)
+    throw new Error('an earlier version started the run, and its rules about files cannot be read now');
+  return { rules: pathRules(rules), home };
 }

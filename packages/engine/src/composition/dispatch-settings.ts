@@ -35,6 +35,7 @@ export function createDispatchSettings(
     defaultMode: config.mode,
     ceiling: config.policy.ceiling,
     rules: config.policy.rules.map((rule) => ({ ...rule })),
+    hasAllRules: config.unread === undefined,
     hostFiles: Object.values(config.runtimes).flatMap(({ adapter, bin }) =>
       [adapter, ...(bin?.includes('/') === true ? [bin] : [])].filter((path) => path !== undefined),
     ),

@@ -20,6 +20,7 @@ import { deliverSealed } from './deliver-sealed.ts';
 import { createProgramDigests, type ProgramDigests } from './digest-program.ts';
 import type { EndingMarks } from './ending-marks.ts';
 import { createSealChain, type SealChain } from './seal-chain.ts';
+import { requireTrust } from './trusted-config.ts';
 import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
@@ -45,7 +46,10 @@ export interface SealOptions {
 }
 
 export interface Sealer {
-  /** Signs the ended run, once; one that is already sealed is delivered again, which sinks must accept. */
+  /**
+   * Signs the ended run, once; one that is already sealed is delivered again, which sinks must accept. Throws while a file of
+   * the configuration was not understood, or asks for a key or a witness without the user's agreement.
+   */
   seal(runId: string, options?: SealOptions): Promise<void>;
   /** Does what is slow in a first seal early, of this process or of a program, while there is nothing else to do. */
   prepare(program: ProgramFile | null): void;
@@ -63,6 +67,7 @@ export function createSealer(options: SealerOptions): Sealer {
   return {
     async seal(runId, how = {}) {
       try {
+        await requireTrust(options.config, ['keys', 'evidence']); // no other key or witness steps in
         await seal({ ...options, digests }, keyring, chain, { runId, ...how });
       } catch (error) {
         throw error instanceof TamperedError ? error : new UnsealedError(runId, error as Error);

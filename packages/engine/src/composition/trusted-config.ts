@@ -60,8 +60,9 @@ export async function requireTrust(config: ResolvedConfig, parts?: readonly stri
   throw new TrustRequiredError(await openTrust().report(config.asked));
 }
 
-/** Whether everything that the project asks for there is agreed to. */
+/** Whether everything that the project asks for there is known, and agreed to. */
 export function isTrusted(config: ResolvedConfig, parts?: readonly string[]): boolean {
+  if (config.unread !== undefined) return false;
   if (config.trust.kind !== 'required') return true;
   return parts !== undefined && !config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
 }

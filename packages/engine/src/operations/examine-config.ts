@@ -5,6 +5,7 @@ import {
   ConfigError,
   describeMisnamedConfig,
   describeUnknownVariable,
+  envNameOf,
   findUnknownVariables,
   getCurrentFolder,
   ProjectRefusedError,
@@ -17,32 +18,79 @@ import type { ProbeReport } from '../discovery/index.ts';
 
 export interface ExaminedConfig {
   readonly report: ProbeReport;
-  /** The effective configuration; if it cannot or must not be used, the one without file and variables. */
+  /**
+   * The effective configuration. What cannot or must not be used is left out and is in `unread`: a file, or, because of a
+   * variable, all variables.
+   */
   readonly config: ResolvedConfig;
+  /** False where what is left out may name another state folder than `config`. */
+  readonly isStateKnown: boolean;
 }
 
 const ID = 'config';
+
+type Environment = NonNullable<LoadConfigOptions['env']>;
 
 /** Never throws for a wrong file or variable: that is its finding. */
 export async function examineConfig(options: LoadConfigOptions = {}): Promise<ExaminedConfig> {
   const env = options.env ?? readHostEnvironment();
   try {
     const config = await loadConfig({ ...options, env });
-    return { config, report: reportUsable(config, env, options.cwd ?? getCurrentFolder()) };
+    const report = reportUsable(config, env, options.cwd ?? getCurrentFolder());
+    return { config, isStateKnown: true, report };
   } catch (error) {
-    if (!(error instanceof ConfigError || error instanceof ProjectRefusedError)) throw error;
-    const config = await loadConfig({ ...options, env: bareEnvironment(env), ignoresFile: true });
+    if (!isFinding(error)) throw error;
+    const rest = await loadRest({ ...options, env }, error);
     const remedy = `${error.remedy ?? ''} The other findings are without it.`.trim();
     const detail = error instanceof ConfigError ? error.lines.join('; ') : error.message;
-    return { config, report: { id: ID, verdict: 'fail', detail, remedy } };
+    return { ...rest, report: { id: ID, verdict: 'fail', detail, remedy } };
   }
 }
 
-function reportUsable(
-  config: ResolvedConfig,
-  env: NonNullable<LoadConfigOptions['env']>,
-  cwd: string,
-): ProbeReport {
+type Finding = ConfigError | ProjectRefusedError;
+
+function isFinding(error: unknown): error is Finding {
+  return error instanceof ConfigError || error instanceof ProjectRefusedError;
+}
+
+/** As much as can be used: without the file that is not valid; else without variables, too; else with neither. */
+async function loadRest(
+  options: LoadConfigOptions & { readonly env: Environment },
+  error: Finding,
+): Promise<Omit<ExaminedConfig, 'report'>> {
+  const { env, flags } = options;
+  const bare = bareEnvironment(env);
+  const isNamed = (flags?.state ?? '') !== '';
+  const tries = [
+    { ...options, startsNothing: true, isStateKnown: true },
+    {
+      ...options,
+      startsNothing: true,
+      env: bare,
+      isStateKnown: isNamed || (env[envNameOf('state')] ?? '') === '',
+    },
+  ];
+  for (const { isStateKnown, ...how } of tries) {
+    try {
+      return { config: withUnread(await loadConfig(how), error), isStateKnown };
+    } catch (again) {
+      if (!isFinding(again)) throw again;
+    }
+  }
+  const config = await loadConfig({ ...options, env: bare, ignoresFile: true });
+  return { config: withUnread(config, error), isStateKnown: isNamed || error instanceof ProjectRefusedError };
+}
+
+function withUnread(config: ResolvedConfig, error: Finding): ResolvedConfig {
+  if (config.unread !== undefined) return config;
+  const known =
+    error instanceof ConfigError
+      ? error
+      : new ConfigError([{ file: error.path, message: error.message }], { cause: error });
+  return { ...config, unread: [known] };
+}
+
+function reportUsable(config: ResolvedConfig, env: Environment, cwd: string): ProbeReport {
   const misnamed = describeMisnamedConfig(config.projectRoot, cwd);
   const ignored = [
     ...(misnamed === null ? [] : [misnamed]),
@@ -60,7 +108,7 @@ function reportUsable(
   return { id: ID, verdict: 'warn', detail, remedy };
 }
 
-function bareEnvironment(env: NonNullable<LoadConfigOptions['env']>): Record<string, string> {
+function bareEnvironment(env: Environment): Record<string, string> {
   const home = [env['HOME'], homedir()].find((folder) => folder !== undefined && isAbsolute(folder));
   return { HOME: home ?? '/' };
 }

@@ -6,8 +6,16 @@ import { inspectStateFolder, type StatePlace } from '../trust/index.ts';
 
 const ID = 'state-folder';
 
+const UNKNOWN: ProbeReport = {
+  id: ID,
+  verdict: 'fail',
+  detail: 'the state folder is not known while the configuration cannot be read',
+  remedy: 'Correct the configuration, or name the folder with --state-dir.',
+};
+
 /** Null when there is nothing to find: the folder is ours, or can be made. */
-export function examineState(place: StatePlace): ProbeReport | null {
+export function examineState(place: StatePlace, { isKnown = true } = {}): ProbeReport | null {
+  if (!isKnown) return UNKNOWN;
   const standing = inspectStateFolder(place);
   if (standing.kind === 'ours') return null;
   if (standing.kind === 'absent') return examineMarkers(place);

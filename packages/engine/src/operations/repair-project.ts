@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isTrusted } from '../composition/trusted-config.ts';
+import { isTrusted, listUnread } from '../composition/trusted-config.ts';
 import { openSpareWorkers } from '../composition/open-spare-workers.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
@@ -22,6 +22,9 @@ import { makeLateSeals } from './seal-ended.ts';
 export type Repair = Pick<ProbeReport, 'id' | 'detail'> & { readonly verdict: 'ok' | 'fail' };
 
 type Step = (done: (detail: string) => void, failed: (detail: string) => void) => Promise<void>;
+
+/** What follows the settings: other rules, keys or places must not step in for those that cannot be read. */
+const LEFT = 'runs, seals, lost blobs and worktrees were left as they are';
 
 /** A project without a ledger has nothing to repair. */
 export async function repairProject(
@@ -52,6 +55,8 @@ export async function repairProject(
     });
     try {
       await step('checkpoints', (done) => repairRefs(engine, done));
+      const unread = listUnread(config);
+      if (unread.length > 0) throw new Error(`${LEFT}: ${unread.join('; ')}`);
       await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));

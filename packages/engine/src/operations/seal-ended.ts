@@ -11,6 +11,7 @@
 import { LockTimeoutError } from '@caisson/ground';
 import { BusTopic, isTerminal, knownTypeOf } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
+import { ConfigError } from '../config/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   KeyChangedError,
@@ -24,6 +25,7 @@ import {
   UnsealedRunsError,
 } from '../evidence/index.ts';
 import { isOutage, type RunRow, type StoredEvent } from '../ledger/index.ts';
+import { TrustRequiredError } from '../trust/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { RunNotEndedError } from './continue-run.ts';
 
@@ -32,6 +34,8 @@ const PATIENCE_MS = 2_000;
 /** M4 */
 const MAX_FAILURES = 3;
 const COMMON = [
+  ConfigError,
+  TrustRequiredError,
   KeyInvalidError,
   KeyFolderError,
   KeyUnknownError,

@@ -100,14 +100,20 @@ test('a run whose launch cannot be read is lost with the reason, and its workspa
   await prepared.discard();
 });
 
-/** A run whose host died just after the start. */
-async function startRun(rooms: DispatchRooms, request: DispatchRequest): Promise<PreparedRun> {
+/** A run whose host died just after the start; `isEarlier`: one of a version that recorded no rules. */
+async function startRun(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  { isEarlier = false } = {},
+): Promise<PreparedRun> {
   const started = await prepareRun(rooms, request);
   const { run, record, prepared } = started;
   const { runId } = run;
   const cgroup = { name: `${runId}.1`, procsFiles: [] };
   const handle = { kind: 'local', runId, attempt: 1, pid: 2 ** 22 + 1, startTime: '1', cgroup };
-  const launched = { handle, nonce: prepared.nonce, workspace: { ...prepared.workspace } };
+  const { judging, ...earlier } = prepared.workspace;
+  const workspace = isEarlier ? earlier : { ...earlier, judging };
+  const launched = { handle, nonce: prepared.nonce, workspace };
   await record.append('attempt.launched', launched, { attempt: 1 });
   await record.append('dispatch.started', { grant: run.grant }, { attempt: 1 });
   return started;
@@ -147,6 +153,23 @@ test('a record that the power cut took is there again for a later clean-up', asy
   living.kill();
   const left = await rooms.workspaces.recoverList(rooms.settings);
   expect(left.map(({ prepared: found }) => found)).toEqual([prepared.workspace]);
+});
+
+test.each([
+  ['are judged by those of now', true, { patchRef: expect.any(String) as string }],
+  [
+    'are in no patch while those of now cannot be read',
+    false,
+    { patchMissing: expect.any(String) as string },
+  ],
+])('changes of a run whose rules an earlier version did not record %s', async (_name, hasAllRules, saved) => {
+  const { rooms } = await openRooms();
+  const { run, prepared } = await startRun(rooms, { argv: ['true'] }, { isEarlier: true });
+  writeFileSync(join(prepared.workspace.path, 'new.txt'), 'work\n');
+  const settings = { ...rooms.settings, hasAllRules };
+  const ended = await recoverLeft({ ...rooms, settings }, run.runId);
+  expect(ended).toMatchObject({ checkpoint: {}, ...saved });
+  expect(Object.keys(ended as object).filter((key) => key.startsWith('patch'))).toEqual(Object.keys(saved));
 });
 
 const TOKENS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };

@@ -5,13 +5,14 @@ import { createHides } from '@caisson/policy';
 
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 
-/** The rules that hide, for the record: a later host must not store what they hide either. */
+/** The rules, for the record: a later host stores nothing that they hide, and judges by them. */
 export function describeHiding(
   { rules = [] }: Pick<PrepareOptions, 'rules'>,
   home: string,
-): Pick<PreparedWorkspace, 'hiding'> {
+): Pick<PreparedWorkspace, 'hiding' | 'judging'> {
   const hiding = rules.filter(({ action }) => action === 'no-access');
-  return hiding.length === 0 ? {} : { hiding: { rules: hiding, home } };
+  const judging = { rules: [...rules], home };
+  return hiding.length === 0 ? { judging } : { judging, hiding: { rules: hiding, home } };
 }
 
 /** Whether a path, relative to the workspace, is hidden; null if no rule hides anything. */

@@ -60,6 +60,11 @@ export const PreparedWorkspace = z.object({
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   /** The rules that hide files from the agent, and the home that they may name. No stage reads what they hide. */
   hiding: z.optional(z.object({ rules: z.array(PathRule), home: Path })),
+  /**
+   * All rules about files, and that home. They judge every capture without the worker, in any process. Absent in records of
+   * earlier versions.
+   */
+  judging: z.optional(z.object({ rules: z.array(PathRule), home: Path })),
   agentGit: z.optional(AgentGit),
   /** What a clean room needs beside baseline and patch, if one was requested. */
   cleanRoom: z.optional(
