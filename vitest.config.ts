@@ -14,13 +14,7 @@ const alone = globSync([...WHOLE, ...UNITS], { cwd: import.meta.dirname }).filte
 );
 
 /** Programs that unit tests start from their sources are compiled once, not once for each start. */
-const COMPILED: Record<string, string> = {
-  NODE_COMPILE_CACHE: join(tmpdir(), `caisson-tests-compiled-${process.getuid?.() ?? 0}`),
-};
-
-/** `npm test` has a folder in memory for them (scripts/test.ts). */
-const { CAISSON_UNITS_TMPDIR: unitsTmpdir } = process.env;
-const IN_MEMORY: Record<string, string> = unitsTmpdir === undefined ? {} : { TMPDIR: unitsTmpdir };
+const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), `caisson-tests-compiled-${process.getuid?.() ?? 0}`) };
 
 export default defineConfig({
   test: {
@@ -39,13 +33,7 @@ export default defineConfig({
       // Vitest runs these last, so that short files keep every worker busy to the end.
       {
         extends: true,
-        test: {
-          name: 'units',
-          isolate: false,
-          env: { ...COMPILED, ...IN_MEMORY },
-          include: UNITS,
-          exclude: alone,
-        },
+        test: { name: 'units', isolate: false, env: COMPILED, include: UNITS, exclude: alone },
       },
     ],
   },

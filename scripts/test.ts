@@ -1,6 +1,6 @@
 // `npm test`: the checks, then every test, then one line that says how it went.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runChecks } from './check.ts';
@@ -26,9 +26,6 @@ interface VitestReport {
 
 /** Files with a failed test that are run again. */
 const MOST_REPEATED = 3;
-const MEMORY = '/dev/shm';
-const TMPFS = 0x01021994;
-const MEMORY_BYTES = 2 * 1024 ** 3;
 
 const checks = runChecks();
 const tests = runTests(process.argv.slice(2));
@@ -45,9 +42,7 @@ process.exitCode = failed === 0 ? 0 : 1;
  * run again, one at a time, and what passes only then is named: such a test is a bug of its own. More are a failure.
  */
 function runTests(filters: readonly string[]): Tally {
-  const memory = makeMemoryFolder();
-  const first = runVitest(filters, [], memory === null ? {} : { CAISSON_UNITS_TMPDIR: memory });
-  if (memory !== null) rmSync(memory, { recursive: true, force: true });
+  const first = runVitest(filters);
   const failed = first.report?.testResults.filter((file) => file.status === 'failed') ?? [];
   if (failed.length === 0 || failed.length > MOST_REPEATED) return first.tally;
   process.stdout.write(`\nagain, one at a time:\n${failed.map((file) => `  ${file.name}\n`).join('')}`);
@@ -66,20 +61,6 @@ function runTests(filters: readonly string[]): Tally {
   };
 }
 
-/**
- * Unit tests make and remove so many small files that a third of their time was ext4's search for an inode that was not in
- * use a minute ago. They get a folder in memory where there is one; whole programs, and what is repeated, stay on the disk.
- */
-function makeMemoryFolder(): string | null {
-  try {
-    const { type, bavail, bsize } = statfsSync(MEMORY);
-    if (type !== TMPFS || bavail * bsize < MEMORY_BYTES) return null;
-    return mkdtempSync(join(MEMORY, 'caisson-units-'));
-  } catch {
-    return null; // no such place, or not ours to write
-  }
-}
-
 interface VitestRun {
   readonly report: VitestReport | null;
   readonly tally: Tally;
@@ -93,18 +74,13 @@ function isFailed({ report }: VitestRun, name: string): boolean {
   return report?.testResults.some((file) => failedTests(file).includes(name)) ?? true;
 }
 
-function runVitest(
-  filters: readonly string[],
-  options: readonly string[],
-  variables: Readonly<Record<string, string>> = {},
-): VitestRun {
+function runVitest(filters: readonly string[], options: readonly string[] = []): VitestRun {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-test-'));
   const output = join(folder, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${output}`];
     const { status } = spawnSync('vitest', ['run', ...reporters, ...options, ...filters], {
       stdio: 'inherit',
-      env: { ...process.env, ...variables },
     });
     const report = readReport(output);
     return { report, tally: count(report, status === 0) };

@@ -53,7 +53,7 @@ describe('a cgroup of this machine', () => {
   });
 
   it('leaves nothing in the kernel: what its members wrote to the disk does not keep it there', async () => {
-    const folder = mkdtempSync('/var/tmp/caisson-cgroup-'); // the others may be in memory
+    const folder = mkdtempSync(join(tmpdir(), 'caisson-cgroup-'));
     const before = countMemoryGroups();
     for (let index = 0; index < GROUPS; index += 1) {
       const group = createCgroup({ name: nextName(), limits: { memory: 64 * MB } });
