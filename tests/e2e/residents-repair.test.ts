@@ -1,6 +1,7 @@
 /** Residents that cannot work, with the built program: what the commands say, and that they go on afterwards. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { descendants } from '@caisson/ground';
 import type { ResidentView, ThreadRow } from '@caisson/protocol';
 import { expect, it } from 'vitest';
@@ -135,13 +136,13 @@ it(
     project.write('fix.ts', fixThat(`role: () => 'made'`));
     await serve(project); // its state folder is made
     await project.caisson('down');
-    const ledger = openLedger(join(project.root, '.caisson', 'ledger.db'));
-    ledger.kv.set('residents', 'res_00000000000000000001', {});
-    await ledger.close();
-    // What a dead daemon left cannot be removed: its folder is where a file is.
-    const runtime = join(project.root, '.caisson', 'runtime');
-    mkdirSync(runtime, { recursive: true });
-    writeFileSync(join(runtime, 'residents'), '');
+    // The row of what a dead daemon left cannot be read.
+    const inLedger = (sql: string): void => {
+      const db = new DatabaseSync(join(project.root, '.caisson', 'ledger.db'), { timeout: 10_000 });
+      db.exec(sql);
+      db.close();
+    };
+    inLedger(`INSERT INTO kv VALUES ('residents', 'res_00000000000000000001', '{')`);
     await serve(project);
     for (const words of [
       ['senses', 'trigger', 'look'],
@@ -159,7 +160,7 @@ it(
       ]);
       expect(stderr).toContain('caisson reload');
     }
-    rmSync(join(runtime, 'residents'));
+    inLedger(`DELETE FROM kv WHERE key = 'res_00000000000000000001'`);
     expect((await project.caisson('reload')).code).toBe(0);
     expect((await project.caisson('senses', 'trigger', 'look')).stdout).toContain('seen');
     const words = async (kind: string) => (await project.caisson('completion', '--words', kind)).stdout;
