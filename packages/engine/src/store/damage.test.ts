@@ -1,4 +1,5 @@
 /** Damage in a store is named, does not affect the rest, and is never mistaken for something else. */
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -7,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -19,6 +21,7 @@ import {
   BlobMissingError,
   inspectBlob,
   openLocalStore,
+  rebuildPacks,
   StoreAccessError,
   StoreCorruptError,
 } from './index.ts';
@@ -119,6 +122,23 @@ it('a pack whose index is damaged hides nothing else, and nothing is put into it
   expect(report).toMatchObject({ removedBlobs: 1, problems: [{ kind: 'damaged' }] });
   rmSync(packFile());
   await expect(open().getBlob('0'.repeat(64))).rejects.toThrow(BlobMissingError);
+});
+
+it('a named pipe, a link and a record of gigabytes in the place of a pack are damage, and nobody waits', async () => {
+  const sound = await put('sound');
+  const packs = join(folder, 'store/packs');
+  mkdirSync(packs, { recursive: true });
+  execFileSync('mkfifo', [join(packs, `${'e'.repeat(64)}.pack`)]);
+  symlinkSync('/etc/passwd', join(packs, `${'d'.repeat(64)}.pack`));
+  const large = join(packs, `${'c'.repeat(64)}.pack`);
+  const record = Buffer.alloc(48);
+  record.writeBigUInt64BE(48n, 32);
+  record.writeBigUInt64BE(2n ** 32n, 40);
+  writeFileSync(large, record);
+  truncateSync(large, 2 ** 32 + 200);
+  expect((await open().getBlob(sound)).toString()).toBe('sound');
+  expect(await rebuildPacks(join(folder, 'store'))).toEqual([]);
+  await expect(open().getBlob('0'.repeat(64))).rejects.toThrow('3 packs');
 });
 
 it('a blob that is damaged in its pack is replaced by a file of its own, and gc makes a sound pack', async () => {

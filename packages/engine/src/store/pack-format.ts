@@ -10,7 +10,7 @@
  * index says what is in it; the other records are for one whose index is damaged (`rebuild-pack.ts`), and packs of earlier
  * versions have none.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { createHash, hash } from 'node:crypto';
 
 import { StoreCorruptError } from './errors.ts';
@@ -69,9 +69,14 @@ export interface PackIndex {
   readonly heads: Uint32Array;
 }
 
+/** A named pipe in the place of a pack would wait for its writer, and a link may lead anywhere. */
+export function openPackFile(file: string): number {
+  return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+}
+
 /** Reads and verifies the index of a pack file; `name` is its file name without `.pack`. */
 export function readPackIndex(file: string, name: string): PackIndex {
-  const fd = openSync(file, 'r');
+  const fd = openPackFile(file);
   try {
     const { size } = fstatSync(fd);
     const corrupt = (detail: string) => new StoreCorruptError(name, file, detail);

@@ -1,4 +1,4 @@
-import { closeSync, openSync, utimesSync } from 'node:fs';
+import { closeSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { definedOnly } from '@caisson/protocol';
@@ -13,6 +13,7 @@ import {
   walkIndex,
   type PackedBlob,
   type PackIndex,
+  openPackFile,
 } from './pack-format.ts';
 
 export interface PackPlace {
@@ -183,12 +184,12 @@ export class Packs {
     const doomed = join(this.#layout.trash, `${name}.pack`);
     for (const file of [home, doomed]) {
       try {
-        return { fd: openSync(file, 'r'), file };
+        return { fd: openPackFile(file), file };
       } catch (cause) {
         if (!isMissing(cause)) throw accessError(file, cause);
       }
     }
-    return { fd: openSync(home, 'r'), file: home };
+    return { fd: openPackFile(home), file: home };
   }
 
   #noteBroken(name: string, cause: unknown): void {

@@ -3,7 +3,7 @@
  * of its index, so it proves that nothing was left out. Where it does not (the file is cut short), the blobs that still
  * have their digest become a pack of their own, and the damaged one stays as it is.
  */
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { shareTurn } from '@caisson/ground';
 
 import { digestOf } from './digest.ts';
@@ -17,7 +17,15 @@ import {
   statOrNull,
   type LocalLayout,
 } from './local-layout.ts';
-import { encodePackIndex, parseRecord, readExactly, RECORD_BYTES, type PackedBlob } from './pack-format.ts';
+import {
+  encodePackIndex,
+  MAX_SMALL_BYTES,
+  openPackFile,
+  parseRecord,
+  readExactly,
+  RECORD_BYTES,
+  type PackedBlob,
+} from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
 
 export interface RebuiltPack {
@@ -135,14 +143,16 @@ async function writePack(
 function listRecords(file: string): PackedBlob[] {
   const size = Number(statOrNull(file)?.size ?? 0);
   const records: PackedBlob[] = [];
-  for (let at = 0; ;) {
+  for (let at = 0; at + RECORD_BYTES <= size;) {
     const bytes = readPart(file, at, RECORD_BYTES);
     if (bytes === null) return records;
     const record = parseRecord(bytes, 0);
-    if (record.offset !== at + RECORD_BYTES || record.offset + record.size > size) return records;
+    const end = record.offset + record.size;
+    if (record.offset !== at + RECORD_BYTES || record.size > MAX_SMALL_BYTES || end > size) return records;
     records.push(record);
-    at = record.offset + record.size;
+    at = end;
   }
+  return records;
 }
 
 /** Null for a blob that does not have its digest, or is found elsewhere. */
@@ -159,7 +169,7 @@ function readBlob(file: string, { offset, size }: PackedBlob): Buffer | null {
 /** Null for what the file does not have, or the disk does not return. */
 function readPart(file: string, offset: number, length: number): Buffer | null {
   try {
-    const fd = openSync(file, 'r');
+    const fd = openPackFile(file);
     try {
       return readExactly(fd, offset, length);
     } finally {
