@@ -49,6 +49,8 @@ async function version(home: string): Promise<string> {
   return (await caissonAs({ cwd: home, env }, 'version')).stdout;
 }
 
+if (!isRoot) process.stderr.write('Compiled code of another account is not tried: that needs root.\n');
+
 describe('compiled code in the cache', { timeout: 60_000 }, () => {
   it('is run if it is our own', async () => {
     const { home } = await plantCode();

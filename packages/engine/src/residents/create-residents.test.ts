@@ -102,6 +102,11 @@ test('settings that cannot be read change nothing, and the next reload works', a
   expect(await residents.reload()).toEqual([]);
 });
 
+const fixIn = (root: string, on: readonly string[]) => ({
+  ...{ name: 'fix', file: join(root, 'd.ts'), on },
+  ...{ concurrency: 1, overflow: 'queue', grant },
+});
+
 test('a signal of a sense starts a thread of the workflow that listens, once, and the next daemon starts no other', async () => {
   const { residents, threads, advance, settings, root, options } = await open({
     script(guest, after) {
@@ -112,14 +117,7 @@ test('a signal of a sense starts a thread of the workflow that listens, once, an
       guest.ready();
     },
   });
-  const flow = {
-    name: 'fix',
-    file: join(root, 'd.ts'),
-    on: ['red'],
-    concurrency: 1,
-    overflow: 'queue',
-    grant,
-  };
+  const flow = fixIn(root, ['red']);
   settings.now = { ...settings.now, workflows: [flow] };
   expect(await residents.reload()).toEqual(['workflow.fix']);
   const outcome = residents.trigger('a');
@@ -154,14 +152,7 @@ test('a signal that a daemon left is delivered by the next one, also when a sens
       guest.ready();
     },
   });
-  const flow = {
-    name: 'fix',
-    file: join(root, 'd.ts'),
-    on: ['red'],
-    concurrency: 1,
-    overflow: 'queue',
-    grant,
-  };
+  const flow = fixIn(root, ['red']);
   settings.now = { senses: [senseIn(root, 'a', { intervalMs: 1000 })], workflows: [flow] };
   await residents.reload();
   threads.next = new Error('the ledger is locked');
@@ -305,7 +296,7 @@ test('a file that a sense waits for starts a compute with its path', async () =>
 
 test('a workflow that came, changed, was restarted or reset goes on with its threads', async () => {
   const { residents, threads, settings, root } = await open();
-  const flow = { name: 'fix', file: join(root, 'd.ts'), on: [], concurrency: 1, overflow: 'queue', grant };
+  const flow = fixIn(root, []);
   settings.now = { senses: [], workflows: [flow] };
   await residents.reload();
   expect(threads.recovered.splice(0)).toEqual([undefined, 'fix']);
