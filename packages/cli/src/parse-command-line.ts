@@ -26,6 +26,8 @@ export function matchCommand(
     if (row !== undefined && words.length >= used) return { row, used };
   }
   const [first = '', second] = words;
+  if (first.startsWith('-'))
+    throw new LineProblem(`No command comes with "${first}".`, { remedy: 'caisson --help lists them all.' });
   const group = findGroup(first, rows).map(({ name }) => name);
   if (group.length > 0) throw unknownMember(first, second, group);
   const meant = OTHER_WORDS[first];

@@ -148,6 +148,9 @@ describe('the command line', () => {
     expect((await caisson(['docotr'])).err).toBe(
       'error: There is no command "docotr". Did you mean "caisson doctor"?\n',
     );
+    expect((await caisson(['--no-daemon'])).err).toBe(
+      'error: No command comes with "--no-daemon". caisson --help lists them all.\n',
+    );
     expect((await caisson(['restart'])).err).toBe(
       'error: There is no command "restart". For the daemon: caisson up -d --replace.\n',
     );
